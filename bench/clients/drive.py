@@ -1,0 +1,365 @@
+#!/usr/bin/env python3
+"""Drives real MCP clients against `haft serve mcp`, offline, and prints Markdown tables.
+
+    drive.py --clients DIR -- HAFT serve mcp
+
+Each client runs once, without a person, in a home folder of its own; its model is
+provider.py, which asks for one read of one file. A client passes when it ends well,
+the call arrived at the server (seen in the recorded conversation, not only claimed)
+and the model got the text of the file back. Then Inspector lists the tools in both
+eras of the protocol with its strict check of the schemas.
+
+Exit status: 0 all passed, 1 something failed, 2 wrong usage.
+"""
+
+import argparse
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from provider import ECHO, Provider
+
+HERE = Path(__file__).resolve().parent
+SERVER = "haft"  # the name under which each client knows the server
+PROMPT = "Read the file note.txt and tell me what it says."
+CLIENT_TIMEOUT_SECONDS = 120
+
+
+class Failure(Exception):
+    """A check that did not hold; the text says which."""
+
+
+class Stage:
+    """The folders of one client's run and the server as the client is to start it."""
+
+    def __init__(self, scratch, name, clients, server, url):
+        self.folder = scratch / name
+        self.home = self.folder / "home"
+        self.project = self.folder / "project"
+        self.log = self.folder / "conversation.jsonl"
+        self.haft_home = self.folder / "haft"
+        self.clients = clients
+        self.url = url
+        self.secret = f"otter-{secrets.token_hex(6)}"
+        for folder in (self.home, self.project, self.haft_home):
+            folder.mkdir(parents=True)
+        (self.project / "note.txt").write_text(f"The word of the day is {self.secret}.\n")
+        recorder = [sys.executable, str(HERE / "record.py"), str(self.log), str(self.project)]
+        self.server = [*recorder, f"HAFT_HOME={self.haft_home}", "--", *server]
+        self.environment = {
+            "HOME": str(self.home),
+            "LANG": "C.UTF-8",
+            # At least one client takes its folder from here and not from the kernel.
+            "PWD": str(self.project),
+            "PATH": f"{clients / 'node/node_modules/.bin'}:{os.environ['PATH']}",
+        }
+
+    def write(self, path, content):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content if isinstance(content, str) else json.dumps(content, indent=1))
+
+    def program(self, name):
+        return str(self.clients / "apps/node_modules/.bin" / name)
+
+    def stdio(self):
+        return {"command": self.server[0], "args": self.server[1:]}
+
+    def conversation(self):
+        """The messages that the client sent to the server and those that came back."""
+        sent, received = [], []
+        if self.log.exists():
+            for entry in map(json.loads, self.log.read_text().splitlines()):
+                try:
+                    message = json.loads(entry["line"])
+                except ValueError:
+                    continue
+                if entry["from"] == "client":
+                    sent.append(message)
+                elif entry["from"] == "server":
+                    received.append(message)
+        return sent, received
+
+    def run(self, command):
+        """Runs a command in the project. Returns its exit status, output and seconds."""
+        started = time.monotonic()
+        process = subprocess.Popen(
+            command,
+            cwd=self.project,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            out, err = process.communicate(timeout=CLIENT_TIMEOUT_SECONDS)
+            status = process.returncode
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            status = "timed out"
+        seconds = time.monotonic() - started
+        (self.folder / "stdout").write_bytes(out)
+        (self.folder / "stderr").write_bytes(err)
+        return status, out.decode(errors="replace"), seconds
+
+
+def opencode(stage):
+    built_in = ["bash", "edit", "glob", "grep", "read", "skill", "task", "todowrite", "webfetch", "write"]
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": {"baseURL": f"{stage.url}/v1", "apiKey": "none"},
+        "models": {"mock": {"limit": {"context": 100_000, "output": 4096}}},
+    }
+    stage.write(
+        stage.project / "opencode.json",
+        {
+            "autoupdate": False,
+            "share": "disabled",
+            "enabled_providers": ["mock"],
+            "model": "mock/mock",
+            "small_model": "mock/mock",
+            "provider": {"mock": provider},
+            "tools": dict.fromkeys(built_in, False),
+            "mcp": {SERVER: {"type": "local", "command": stage.server, "enabled": True}},
+        },
+    )
+    stage.environment |= {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+    return [stage.program("opencode"), "run", PROMPT]
+
+
+def codex(stage):
+    # JSON strings and lists of strings are TOML as well.
+    lines = [
+        'model = "mock"',
+        'model_provider = "mock"',
+        'approval_policy = "never"',
+        'sandbox_mode = "read-only"',
+        "[model_providers.mock]",
+        'name = "mock"',
+        f"base_url = {json.dumps(stage.url + '/v1')}",
+        'env_key = "MOCK_KEY"',
+        'wire_api = "responses"',
+        f"[mcp_servers.{SERVER}]",
+        f"command = {json.dumps(stage.server[0])}",
+        f"args = {json.dumps(stage.server[1:])}",
+        'default_tools_approval_mode = "approve"',
+        "startup_timeout_sec = 20",
+    ]
+    stage.write(stage.home / ".codex/config.toml", "\n".join(lines) + "\n")
+    stage.environment |= {"CODEX_HOME": str(stage.home / ".codex"), "MOCK_KEY": "none"}
+    return [stage.program("codex"), "exec", "--skip-git-repo-check", PROMPT]
+
+
+def gemini(stage):
+    stage.write(
+        stage.home / ".gemini/settings.json",
+        {
+            "general": {"enableAutoUpdate": False},
+            "privacy": {"usageStatisticsEnabled": False},
+            "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
+            "mcpServers": {SERVER: {**stage.stdio(), "trust": True}},
+        },
+    )
+    stage.environment |= {
+        "GEMINI_API_KEY": "none",
+        "GEMINI_CLI_TRUST_WORKSPACE": "true",
+        "GOOGLE_GEMINI_BASE_URL": stage.url,
+    }
+    return [stage.program("gemini"), "--model", "gemini-2.5-flash", "--yolo", "--prompt", PROMPT]
+
+
+def claude(stage):
+    stage.write(stage.project / "mcp.json", {"mcpServers": {SERVER: {"type": "stdio", **stage.stdio()}}})
+    stage.environment |= {
+        "ANTHROPIC_API_KEY": "none",
+        "ANTHROPIC_BASE_URL": stage.url,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "ENABLE_TOOL_SEARCH": "false",
+    }
+    only_ours = ["--strict-mcp-config", "--mcp-config", "mcp.json", "--tools", "", "--allowedTools", f"mcp__{SERVER}"]
+    return [stage.program("claude"), "-p", PROMPT, "--model", "mock", *only_ours]
+
+
+def pi(stage):
+    provider = {
+        "api": "openai-completions",
+        "apiKey": "none",
+        "baseUrl": f"{stage.url}/v1",
+        "models": [{"id": "mock"}],
+    }
+    stage.write(stage.home / ".pi/agent/models.json", {"providers": {"mock": provider}})
+    stage.write(
+        stage.home / ".pi/agent/mcp.json",
+        {"mcpServers": {SERVER: {**stage.stdio(), "exposure": "direct"}}},
+    )
+    stage.environment["PI_OFFLINE"] = "1"
+    return [stage.program("pi"), "--provider", "mock", "--model", "mock", "--no-session", "-p", PROMPT]
+
+
+# Name, package, what prepares its folders and says how it is run.
+CLIENTS = {
+    "opencode": ("opencode-ai", opencode),
+    "codex": ("@openai/codex", codex),
+    "claude": ("@anthropic-ai/claude-code", claude),
+    "gemini": ("@google/gemini-cli", gemini),
+    "pi": ("@earendil-works/pi-coding-agent", pi),
+}
+INSPECTOR = "@modelcontextprotocol/inspector"
+
+
+def version_of(clients, package):
+    manifest = clients / "apps/node_modules" / package / "package.json"
+    if not manifest.exists():
+        raise Failure(f"{package} is not installed in {clients}")
+    return json.loads(manifest.read_text())["version"]
+
+
+def opening(sent):
+    """With which request and protocol version a client opened the conversation."""
+    openings = []
+    for message in sent:
+        params = message.get("params") or {}
+        if message.get("method") == "initialize":
+            openings.append(f"initialize {params.get('protocolVersion')}")
+        elif message.get("method") == "server/discover":
+            version = (params.get("_meta") or {}).get("io.modelcontextprotocol/protocolVersion")
+            openings.append(f"server/discover {version}")
+    return ", then ".join(dict.fromkeys(openings)) or "nothing"
+
+
+def wants(tool):
+    """An offered tool counts when its name holds both the server's and the tool's."""
+    return lambda name: SERVER in name and name.endswith(tool)
+
+
+def drive(stage, provider, options, command):
+    """Runs one client and checks it. Returns the cells of its row after the version."""
+    status, out, seconds = stage.run(command)
+    sent, received = stage.conversation()
+    opened = opening(sent)
+    seen_as = next((asked["tool"] for asked in provider.asked if asked["tool"]), None)
+    calls = [m for m in sent if m.get("method") == "tools/call" and m["params"].get("name") == options.tool]
+    cells = [opened, f"`{seen_as}`" if seen_as else "–", str(len(calls)), f"{seconds:.1f}"]
+
+    def check(holds, text):
+        if not holds:
+            raise Failure(f"{text}; see {stage.folder}", cells)
+
+    check(status == 0, f"exit status {status}")
+    check(opened != "nothing", "it never opened a conversation with the server")
+    check(seen_as, "it offered the model no such tool")
+    check(calls, "no call arrived at the server")
+    replies = [m for m in received if m.get("id") in [call["id"] for call in calls] and "method" not in m]
+    check(replies and "result" in replies[0], f"the server answered {json.dumps(replies)[:200]}")
+    check(not replies[0]["result"].get("isError"), f"the tool failed: {json.dumps(replies[0])[:200]}")
+    results = [text for asked in provider.asked for text in asked["results"]]
+    check(any(stage.secret in text for text in results), "the model never got the text of the file")
+    check(ECHO in out and stage.secret in out, "the last answer was not shown")
+    return cells
+
+
+def inspect(stage, era):
+    """Lists the tools with Inspector in one era. Returns the cells of its row after the version."""
+    command = [stage.program("mcp-inspector"), "--cli", "--method", "tools/list", "--strict", "--format", "json"]
+    command += ["--protocol-era", era, "--", *stage.server]
+    status, out, seconds = stage.run(command)
+    sent, _ = stage.conversation()
+    cells = [opening(sent), "–", "–", f"{seconds:.1f}"]
+    if status != 0:
+        raise Failure(f"exit status {status}; see {stage.folder}", cells)
+    listed = json.loads(out)
+    tools = listed["result"]["tools"]
+    # Findings of any severity, also those that leave the exit status at 0.
+    findings = [item for entry in listed.get("schemaFindings") or [] for item in entry.get("findings") or [entry]]
+    cells[1:3] = [str(len(tools)), str(len(findings))]
+    if not tools:
+        raise Failure(f"no tool is listed; see {stage.folder}", cells)
+    if findings:
+        raise Failure(f"{len(findings)} findings about schemas, the first: {json.dumps(findings[0])[:200]}", cells)
+    return cells
+
+
+def table(titles, rows):
+    lines = ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def attempt(clients, package, work):
+    """The cells of a row: the version, what the work gives, and 'passed' or what failed."""
+    version, blank = "–", ["–"] * 4
+    try:
+        version = version_of(clients, package)
+        return [version, *work(), "passed"]
+    except Failure as failure:
+        cells = failure.args[1] if len(failure.args) > 1 else blank
+        text = failure.args[0]
+    except (OSError, ValueError, KeyError) as error:
+        cells, text = blank, f"{type(error).__name__}: {error}"
+    return [version, *cells, "FAILED: " + text.replace("|", "\\|").replace("\n", " ")]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clients", type=Path, required=True, help="where run.sh installed the clients")
+    parser.add_argument("--only", help="clients to run, separated by commas; 'inspector' is one of them")
+    parser.add_argument("--tool", default="read", help="the tool that reads a file")
+    parser.add_argument("--arguments", default='{"path": "note.txt"}', help="its arguments as JSON")
+    parser.add_argument("--keep", action="store_true", help="keep the folders of the runs also if all passed")
+    parser.add_argument("server", nargs="+", help="the command that starts the server, after --")
+    options = parser.parse_args()
+    options.clients = options.clients.resolve()
+    known = [*CLIENTS, "inspector"]
+    chosen = options.only.split(",") if options.only else known
+    if unknown := [name for name in chosen if name not in known]:
+        parser.error(f"no client is named {unknown[0]}; known: {', '.join(known)}")
+
+    scratch = Path(tempfile.mkdtemp(prefix="haft-clients-"))
+    client_rows, inspector_rows = [], []
+    for name in (name for name in CLIENTS if name in chosen):
+        package, prepare = CLIENTS[name]
+        provider = Provider(wants(options.tool), json.loads(options.arguments))
+
+        def work():
+            stage = Stage(scratch, name, options.clients, options.server, provider.url)
+            return drive(stage, provider, options, prepare(stage))
+
+        try:
+            client_rows.append([name, *attempt(options.clients, package, work)])
+        finally:
+            provider.close()
+        print(f"{name}: {client_rows[-1][-1]}", file=sys.stderr)
+    if "inspector" in chosen:
+        for era in ("legacy", "modern"):
+
+            def work():
+                stage = Stage(scratch, f"inspector-{era}", options.clients, options.server, "")
+                return inspect(stage, era)
+
+            inspector_rows.append([era, *attempt(options.clients, INSPECTOR, work)])
+            print(f"inspector, {era}: {inspector_rows[-1][-1]}", file=sys.stderr)
+
+    if client_rows:
+        print(table(["client", "version", "opens with", "model sees", "calls", "seconds", "result"], client_rows))
+    if client_rows and inspector_rows:
+        print()
+    if inspector_rows:
+        print(table(["Inspector, era", "version", "opens with", "tools", "findings", "seconds", "result"], inspector_rows))
+    failed = [row for row in client_rows + inspector_rows if row[-1] != "passed"]
+    if failed or options.keep:
+        print(f"the folders of the runs are kept in {scratch}", file=sys.stderr)
+    else:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

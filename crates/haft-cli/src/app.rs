@@ -1,0 +1,286 @@
+//! Wiring: where things are, what holds there, and the parts that a command needs.
+//!
+//! Decides nothing: rules are the policy's, the call path is the executor's. Loading reads files and nothing
+//! else; a catalogue, a world and a session are made only where a command asks for them.
+
+mod adjust;
+mod folders;
+mod grants;
+mod home;
+mod settings;
+
+pub(crate) use folders::Tools;
+pub(crate) use home::Home;
+
+use crate::{
+    cli::Common,
+    terminal::{TerminalApprover, YesApprover},
+    trouble::Trouble,
+};
+use grants::SavedGrants;
+use haft_core::{Approver, Clock, NoApprover, Permission, RealPath, StateFolder, World};
+use haft_os::{Environment, OsFiles, OsProcesses, OsState, SystemClock, host};
+use haft_policy::{Action, Policy, Rule, RuleOrigin};
+use haft_runtime::{
+    Executor, Problem, SPILL_FOLDER, Session, SessionSetup, Snapshot, ToolSet,
+    settings::{Place, Settings, TrustFile},
+};
+use sha2::{Digest, Sha256};
+use std::{
+    io::{self, IsTerminal},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::UNIX_EPOCH,
+};
+
+/// The folder of trust files in the user's state folder.
+const TRUST_FOLDER: &str = "trust";
+
+/// What holds for one workspace.
+pub(crate) struct App {
+    /// The flags of every command.
+    pub(crate) common: Common,
+    /// The variables haft was started with.
+    pub(crate) environment: Environment,
+    /// haft's own folders.
+    pub(crate) home: Home,
+    /// The workspace's root, all links followed.
+    pub(crate) workspace: PathBuf,
+    /// What settings are read for.
+    pub(crate) place: Place,
+    /// All settings.
+    pub(crate) settings: Settings,
+    /// Whether the user trusts the workspace, and what may always run.
+    pub(crate) trust: TrustFile,
+    /// What is wrong with settings and trust.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// What a command needs to make calls.
+pub(crate) struct Live {
+    /// The one call path.
+    pub(crate) executor: Executor,
+    /// The conversation.
+    pub(crate) session: Arc<Session>,
+    /// The tools of the workspace; they go when this is dropped.
+    pub(crate) tools: Tools,
+}
+
+impl App {
+    /// Finds the workspace and reads what holds there.
+    ///
+    /// # Errors
+    /// The workspace isn't a folder, or there is no place for haft's own files.
+    pub(crate) fn load(environment: Environment, common: Common) -> anyhow::Result<Self> {
+        let here = host::current_dir()?;
+        let workspace = workspace(&here, common.workspace.as_deref())?;
+        let home = Home::find(&environment, &here)?;
+        let shown = utf8(&workspace)?;
+        let state: Arc<dyn StateFolder> = Arc::new(OsState::new(home.state.clone()));
+        let trust = TrustFile::new(state, &shown);
+        let said = trust.load();
+        let user_home = host::home().and_then(|home| home.to_str().map(str::to_owned));
+        let place = Place { workspace: shown, home: user_home, trusted: said.trusted };
+        let mut settings = settings::load(&home, &workspace, &place, &common);
+        let mut problems = std::mem::take(&mut settings.problems);
+        problems.extend(said.grants(&place).1);
+        problems.extend(said.problems);
+        Ok(Self { common, environment, home, workspace, place, settings, trust, problems })
+    }
+
+    /// The tools of the workspace, from every source.
+    ///
+    /// # Errors
+    /// A built-in tool can't be registered.
+    pub(crate) fn tools(&self) -> anyhow::Result<Tools> {
+        Tools::load(self, Arc::new(self.files(&[])?))
+    }
+
+    /// Which tools the settings show.
+    pub(crate) fn tool_set(&self) -> ToolSet {
+        self.settings.tool_set()
+    }
+
+    /// The tools that the settings show.
+    pub(crate) fn snapshot(&self, tools: &Tools) -> Snapshot {
+        tools.catalogue.snapshot().select(&self.tool_set())
+    }
+
+    /// What a session is judged by: settings, and what the trust file says now.
+    pub(crate) fn policy(&self) -> Policy {
+        let (grants, _) = self.trust.load().grants(&self.place);
+        let workspace = RealPath::new(&self.place.workspace, "");
+        let mut policy = self.settings.policy(workspace, self.spill_roots(), grants);
+        // Roots are compared with real paths.
+        let real: Vec<String> = self.extra_roots().iter().filter_map(|root| real_text(root)).collect();
+        policy.roots.extend(real);
+        policy.rules.extend(self.switched_off());
+        policy
+    }
+
+    /// `permission = "deny"` of `[tools.NAME]` as rules, so that a denial names its file and line.
+    fn switched_off(&self) -> impl Iterator<Item = Rule> {
+        self.settings.tools.iter().filter_map(|(name, tool)| {
+            let denied = tool.permission.as_ref().filter(|set| set.value == Permission::Deny)?;
+            let at = RuleOrigin {
+                source: Some(denied.origin.to_string()),
+                workspace: self.place.workspace.clone(),
+                home: self.place.home.clone(),
+                folder: self.place.workspace.clone(),
+            };
+            Rule::parse(Action::Deny, name, &at).ok()
+        })
+    }
+
+    /// The state folder of this workspace's sessions.
+    pub(crate) fn state(&self) -> Arc<dyn StateFolder> {
+        Arc::new(OsState::new(self.state_root()))
+    }
+
+    /// Who answers questions: `--yes`, the person at the terminal, or nobody.
+    pub(crate) fn approver(&self) -> Arc<dyn Approver> {
+        if self.common.yes {
+            Arc::new(YesApprover)
+        } else if io::stdin().is_terminal() && io::stderr().is_terminal() {
+            Arc::new(TerminalApprover::new())
+        } else {
+            Arc::new(NoApprover)
+        }
+    }
+
+    /// The session's name: as the flag says, a new one, or the command's own.
+    pub(crate) fn session_name(&self, default: &str) -> String {
+        match self.common.session.as_deref() {
+            None => default.to_owned(),
+            Some("new") => new_session_name(),
+            Some(name) => name.to_owned(),
+        }
+    }
+
+    /// Files, processes, HTTP. Nothing is connected or started yet.
+    ///
+    /// # Errors
+    /// The workspace can't be opened, or the state folder can't be made.
+    pub(crate) fn world(&self) -> anyhow::Result<World> {
+        self.make_spill_folder()?;
+        let files = self.files(&[self.state_root().join(SPILL_FOLDER)])?;
+        let passed = self.settings.pass_env.iter().map(|set| set.value.clone());
+        let processes = OsProcesses::new(self.environment.clone().pass(passed));
+        Ok(haft_os::world(files, processes))
+    }
+
+    /// Opens a session on the tools of the workspace. Must be called within the tokio runtime.
+    ///
+    /// # Errors
+    /// The name is no session's; the state folder can't be written.
+    pub(crate) fn live(&self, name: &str, approver: Arc<dyn Approver>) -> anyhow::Result<Live> {
+        self.live_with(name, approver, self.tool_set())
+    }
+
+    /// As [`App::live`], with a tool set of the host's own; what the settings leave out stays out.
+    ///
+    /// # Errors
+    /// As [`App::live`].
+    pub(crate) fn live_with(
+        &self,
+        name: &str,
+        approver: Arc<dyn Approver>,
+        set: ToolSet,
+    ) -> anyhow::Result<Live> {
+        let world = self.world()?;
+        let state = self.state();
+        let tools = Tools::load(self, Arc::clone(&world.files))?;
+        let executor = Executor::new(world, Some(state.as_ref()));
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let setup = SessionSetup {
+            tools: set,
+            approver,
+            grants: Some(Arc::new(SavedGrants::new(self.trust.clone(), self.place.clone()))),
+            state: Some(state),
+            ..SessionSetup::new(name, tools.catalogue.clone(), self.policy(), clock)
+        };
+        let session = Session::open(setup)?;
+        Ok(Live { executor, session, tools })
+    }
+
+    fn files(&self, roots: &[PathBuf]) -> anyhow::Result<OsFiles> {
+        let mut all = self.extra_roots();
+        all.extend_from_slice(roots);
+        Ok(OsFiles::new(&self.workspace, &all, &self.home.state)?)
+    }
+
+    /// Further folders that count as inside.
+    fn extra_roots(&self) -> Vec<PathBuf> {
+        self.settings.extra_roots.iter().map(|set| PathBuf::from(&set.value.absolute)).collect()
+    }
+
+    fn spill_roots(&self) -> Vec<String> {
+        real_text(&self.state_root().join(SPILL_FOLDER)).into_iter().collect()
+    }
+
+    /// Sessions are per workspace: a hash of its path keeps their files apart.
+    fn state_root(&self) -> PathBuf {
+        let hash = format!("{:x}", Sha256::digest(&self.place.workspace));
+        let short: String = hash.chars().take(32).collect();
+        // Real where it is there already: the runtime compares it with real paths.
+        let state = host::real_path(&self.home.state).unwrap_or_else(|| self.home.state.clone());
+        state.join("workspaces").join(short)
+    }
+
+    /// A root has to be there to be opened.
+    fn make_spill_folder(&self) -> anyhow::Result<()> {
+        made(self.state().as_ref(), SPILL_FOLDER)
+    }
+
+    /// The folder of the trust file, made where it is missing so that it can be watched.
+    ///
+    /// # Errors
+    /// The state folder can't be written.
+    pub(crate) fn trust_folder(&self) -> anyhow::Result<PathBuf> {
+        made(&OsState::new(self.home.state.clone()), TRUST_FOLDER)?;
+        Ok(self.home.state.join(TRUST_FOLDER))
+    }
+}
+
+/// Makes a folder by the state folder itself, which keeps it private.
+fn made(state: &dyn StateFolder, folder: &str) -> anyhow::Result<()> {
+    if !host::is_folder(Path::new(&state.path(folder))) {
+        let probe = format!("{folder}/.made");
+        drop(state.open_spill(&probe)?);
+        state.remove(&probe)?;
+    }
+    Ok(())
+}
+
+/// The folder that was asked for, else the git root of the current one, else the current one.
+fn workspace(here: &Path, asked: Option<&Path>) -> Result<PathBuf, Trouble> {
+    let found = match asked {
+        Some(folder) => here.join(folder),
+        None => host::find_git_root(here).unwrap_or_else(|| here.to_owned()),
+    };
+    host::real_path(&found).filter(|real| host::is_folder(real)).ok_or_else(|| {
+        Trouble::usage(
+            format!("the workspace {} is not a folder", found.display()),
+            "name a folder with --workspace DIR",
+        )
+    })
+}
+
+fn utf8(path: &Path) -> Result<String, Trouble> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        Trouble::failed(
+            format!("the path {} is not UTF-8, and rules and logs are", path.display()),
+            "rename the folder, or name another with --workspace DIR",
+        )
+    })
+}
+
+fn real_text(path: &Path) -> Option<String> {
+    host::real_path(path)?.to_str().map(str::to_owned)
+}
+
+/// Sorts by time; the process id keeps two of one millisecond apart.
+fn new_session_name() -> String {
+    let since = SystemClock.now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("s{}-{}", since.as_millis(), std::process::id())
+}

@@ -1,0 +1,86 @@
+//! `[tools.NAME]` of the settings, put over a tool.
+
+use haft_core::{
+    AnyTool, Bound, BoxFuture, Cx, Effects, Failure, Flags, Output, OwnCheck, Permission, Preview,
+    SessionView, Spec,
+};
+use haft_runtime::settings::ToolSetting;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// A tool as the settings want it. Permission only ever gets stricter, also where the tool declares another
+/// one for an input.
+struct Adjusted {
+    tool: Arc<dyn AnyTool>,
+    spec: Arc<Spec>,
+    at_least: Option<Permission>,
+}
+
+/// The tool with these settings.
+pub(super) fn adjust(tool: Arc<dyn AnyTool>, setting: &ToolSetting) -> Arc<dyn AnyTool> {
+    let at_least = setting.permission.as_ref().map(|set| set.value);
+    let mut spec = Spec::clone(tool.spec());
+    if at_least.is_some() {
+        spec.declared_permission = Some(setting.tighten(spec.permission()));
+    }
+    if let Some(exposure) = &setting.exposure {
+        spec.exposure = exposure.value;
+    }
+    if let Some(timeout) = &setting.timeout_ms {
+        spec.timeout_ms = Some(timeout.value);
+    }
+    if spec == **tool.spec() {
+        return tool;
+    }
+    Arc::new(Adjusted { spec: Arc::new(spec), tool, at_least })
+}
+
+impl AnyTool for Adjusted {
+    fn spec(&self) -> &Arc<Spec> {
+        &self.spec
+    }
+
+    fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {
+        let bound = Arc::clone(&self.tool).bind(input)?;
+        Ok(match self.at_least {
+            Some(at_least) => {
+                Box::new(Tightened { bound, declared: self.tool.spec().permission(), at_least })
+            }
+            None => bound,
+        })
+    }
+
+    fn cleanup(self: Arc<Self>, input: Arc<Value>, cx: Cx) -> BoxFuture<'static, ()> {
+        Arc::clone(&self.tool).cleanup(input, cx)
+    }
+}
+
+struct Tightened {
+    bound: Box<dyn Bound>,
+    declared: Permission,
+    at_least: Permission,
+}
+
+impl Bound for Tightened {
+    fn effects(&self, session: &dyn SessionView) -> Effects {
+        self.bound.effects(session)
+    }
+
+    fn flags(&self) -> Flags {
+        let flags = self.bound.flags();
+        let permission = flags.permission.unwrap_or(self.declared).max(self.at_least);
+        Flags { permission: Some(permission), ..flags }
+    }
+
+    fn check(&self, session: &dyn SessionView) -> Option<OwnCheck> {
+        self.bound.check(session)
+    }
+
+    fn preview<'a>(&'a self, cx: &'a Cx) -> BoxFuture<'a, Result<Preview, Failure>> {
+        self.bound.preview(cx)
+    }
+
+    fn run(self: Box<Self>, cx: Cx) -> BoxFuture<'static, Result<Output, Failure>> {
+        self.bound.run(cx)
+    }
+}

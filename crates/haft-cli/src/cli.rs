@@ -1,0 +1,321 @@
+//! The command line, defined once: parsing and help come from here.
+
+use crate::command::{DemoArgs, RunArgs};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use haft_policy::Mode;
+use std::path::PathBuf;
+
+const ABOUT: &str = "The runtime between a model's tool calls and the world";
+const CALL_HELP: &str = "Input is one JSON object, or `-` to read it from standard input, or --key value pairs: \
+    a key that comes several times is a list, one without a value is true. haft's own flags come before the tool's \
+    name or after its JSON.";
+const CALL_USAGE: &str =
+    "haft call [FLAGS] TOOL '{JSON}' [FLAGS]\n       haft call [FLAGS] TOOL [--KEY VALUE]...";
+const EXPLAIN_USAGE: &str =
+    "haft explain [FLAGS] TOOL '{JSON}' [FLAGS]\n       haft explain [FLAGS] TOOL [--KEY VALUE]...";
+const CALL_STATUS: &str = "Exit status: 0 completed, 1 failed, 2 invalid input, unknown tool or wrong usage, \
+    3 denied, 4 timed out, 5 cancelled.";
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(name = "haft", version, about = ABOUT, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// None: interactive.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Flags of every command.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Common {
+    /// Approval mode: plan, ask, default, accept-edits, auto, yolo, full or headless
+    #[arg(long, global = true, value_name = "MODE")]
+    pub(crate) mode: Option<Mode>,
+    /// Answer each question with "allow once"
+    #[arg(long, global = true)]
+    pub(crate) yes: bool,
+    /// Root of the workspace [default: the git root of the current folder, else the folder]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Session of the workspace, or `new` [default: the one of the command, `cli` for calls]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+}
+
+impl Common {
+    /// Adds flags that stood further right; those win.
+    pub(crate) fn and(&mut self, later: Self) {
+        self.mode = later.mode.or(self.mode);
+        self.yes |= later.yes;
+        self.workspace = later.workspace.or(self.workspace.take());
+        self.session = later.session.or(self.session.take());
+    }
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// One agent run
+    Run(RunArgs),
+    /// One call through the whole path
+    #[command(after_help = CALL_STATUS, override_usage = CALL_USAGE)]
+    Call(CallArgs),
+    /// What would become of a call, gate by gate; nothing runs
+    #[command(override_usage = EXPLAIN_USAGE)]
+    Explain(CallArgs),
+    /// The catalogue
+    Tools(ToolsArgs),
+    /// Start a new tool
+    New(NewArgs),
+    /// Check the files of command tools
+    Check(CheckArgs),
+    /// Run a tool's examples
+    Test(TestArgs),
+    /// Serve the tools to other programs
+    Serve(ServeArgs),
+    /// What may run, and what was always allowed
+    Permissions(PermissionsArgs),
+    /// Mark the workspace as your own
+    Trust(TrustArgs),
+    /// What happened in a session
+    Log(LogArgs),
+    /// What works on this machine, and how to fix what doesn't
+    Doctor(DoctorArgs),
+    /// A real run on a small broken project, with recorded model turns
+    Demo(DemoArgs),
+}
+
+/// `haft call` and `haft explain`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CallArgs {
+    #[command(flatten)]
+    pub(crate) flags: CallFlags,
+    /// The tool's name and its input
+    #[arg(required = true, trailing_var_arg = true, value_name = "TOOL [INPUT]", long_help = CALL_HELP)]
+    pub(crate) words: Vec<String>,
+}
+
+/// Flags of `haft call` that may also come after the JSON.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct CallFlags {
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// haft's own flags after a tool's JSON.
+#[derive(Debug, Parser)]
+#[command(name = "haft call TOOL JSON", no_binary_name = true, disable_version_flag = true)]
+pub(crate) struct LaterFlags {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(flatten)]
+    pub(crate) call: CallFlags,
+}
+
+/// `haft tools`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ToolsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ToolsCommand>,
+    /// What is wrong with tools, folders and settings
+    #[arg(long, conflicts_with = "tokens")]
+    pub(crate) problems: bool,
+    /// What the definitions cost a model, in tokens (o200k)
+    #[arg(long)]
+    pub(crate) tokens: bool,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What of the catalogue.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum ToolsCommand {
+    /// All tools
+    List,
+    /// One tool: schema, flags, examples
+    Show {
+        /// Its name
+        name: String,
+    },
+    /// The tools that fit some words
+    Search {
+        /// The words
+        #[arg(required = true)]
+        words: Vec<String>,
+    },
+}
+
+/// `haft new`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct NewArgs {
+    #[command(subcommand)]
+    pub(crate) what: NewCommand,
+}
+
+/// What to start.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum NewCommand {
+    /// A command tool with a working example
+    Tool(NewToolArgs),
+}
+
+/// `haft new tool`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct NewToolArgs {
+    /// Its name: small letters, digits and single hyphens
+    pub(crate) name: String,
+    /// The language it is written in
+    #[arg(long, value_enum, value_name = "LANGUAGE")]
+    pub(crate) lang: Language,
+    /// For all your workspaces, not just this one
+    #[arg(long)]
+    pub(crate) user: bool,
+}
+
+/// Languages that `haft new tool` knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    /// bash
+    Bash,
+    /// Python 3
+    Python,
+    /// Node.js
+    Node,
+}
+
+/// `haft check`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CheckArgs {
+    /// A tool's folder, a folder of such folders, or a tool's name [default: all that are in use]
+    pub(crate) what: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `haft test`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TestArgs {
+    /// The tool's name
+    pub(crate) tool: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `haft serve`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ServeArgs {
+    #[command(subcommand)]
+    pub(crate) how: ServeCommand,
+}
+
+/// How to serve.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum ServeCommand {
+    /// The Model Context Protocol over standard input and output
+    Mcp,
+}
+
+/// `haft permissions`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PermissionsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<PermissionsCommand>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What to do with permissions.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum PermissionsCommand {
+    /// The mode, the rules with where they stand, and what was always allowed
+    List,
+    /// Always allow by a rule, in this workspace
+    Add {
+        /// The rule, for example `bash(cargo test *)`
+        rule: String,
+    },
+    /// Take an "always" back
+    Revoke {
+        /// The rule as it is listed
+        rule: String,
+    },
+}
+
+/// `haft trust`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TrustArgs {
+    /// Take it back
+    #[arg(long)]
+    pub(crate) revoke: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `haft log`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LogArgs {
+    /// The session [default: cli]
+    #[arg(value_name = "SESSION")]
+    pub(crate) name: Option<String>,
+    /// Only the last N calls
+    #[arg(long, value_name = "N")]
+    pub(crate) calls: Option<usize>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `haft doctor`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DoctorArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_holds_together() {
+        Cli::command().debug_assert();
+        LaterFlags::command().debug_assert();
+    }
+
+    #[test]
+    fn flags_before_the_tools_name_are_hafts_and_after_it_the_tools() {
+        let cli = Cli::try_parse_from([
+            "haft", "call", "--json", "--mode", "plan", "x", "--json", "--mode", "a", "--", "-",
+        ]);
+        let cli = cli.unwrap();
+        assert_eq!(cli.common.mode, Some(Mode::Plan));
+        let Some(Command::Call(call)) = cli.command else { panic!("no call") };
+        assert!(call.flags.json);
+        assert_eq!(call.words, ["x", "--json", "--mode", "a", "--", "-"]);
+    }
+
+    #[test]
+    fn unknown_flags_and_modes_are_wrong_usage() {
+        let wrong = [
+            vec!["haft", "call", "--jsno", "x"],
+            vec!["haft", "--mode", "slow", "tools"],
+            vec!["haft", "tools", "--bogus"],
+            vec!["haft", "call"],
+            vec!["haft", "new", "tool", "x"],
+        ];
+        for words in wrong {
+            let error = Cli::try_parse_from(&words).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{words:?}");
+        }
+    }
+}

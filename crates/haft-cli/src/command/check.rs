@@ -1,0 +1,154 @@
+//! `haft check`: what is wrong with command folders, with file, line and fix.
+
+use crate::{
+    app::{App, Tools},
+    cli::CheckArgs,
+    print,
+    status::Status,
+    terminal::clean,
+    trouble::Trouble,
+};
+use haft_core::PathArg;
+use haft_os::host;
+use haft_runtime::{
+    Problem, RegisterError,
+    source::command::{CommandRoot, CommandTool, load_folder},
+};
+use serde_json::json;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// What was found.
+#[derive(Default)]
+struct Findings {
+    problems: Vec<Problem>,
+    /// Folders that can't be used, or whose tool can't.
+    set_aside: usize,
+    usable: Vec<String>,
+}
+
+/// Checks one folder, a folder of folders, or all.
+///
+/// # Errors
+/// There is nothing of that name or path.
+pub(super) fn check(app: &App, args: &CheckArgs) -> anyhow::Result<Status> {
+    let tools = app.tools()?;
+    let mut findings = Findings::default();
+    for (root, name) in targets(app, &tools, args.what.as_deref())? {
+        one(&tools, &root, &name, &mut findings);
+    }
+    if args.what.is_none() {
+        // Settings hold tools up too.
+        findings.problems.extend(app.problems.iter().cloned());
+    }
+    if args.json {
+        print::json(&json!({
+            "usable": findings.usable,
+            "setAside": findings.set_aside,
+            "problems": findings.problems,
+        }))?;
+    } else {
+        for problem in &findings.problems {
+            print::line(&clean(&problem.to_string()));
+        }
+        let (usable, aside) = (findings.usable.len(), findings.set_aside);
+        print::line(&format!("{usable} usable, {aside} set aside, {} problem(s)", findings.problems.len()));
+    }
+    Ok(if findings.set_aside == 0 { Status::Completed } else { Status::Failed })
+}
+
+/// The folders to check, each with its root.
+fn targets(app: &App, tools: &Tools, what: Option<&str>) -> anyhow::Result<Vec<(CommandRoot, String)>> {
+    let roots = tools.roots();
+    let Some(what) = what else {
+        return Ok(roots.iter().flat_map(all).collect());
+    };
+    let is_name = !what.contains('/') && what != "." && what != "..";
+    if is_name && let Some(root) = roots.iter().find(|root| host::is_folder(&folder(root, what))) {
+        return Ok(vec![(root.clone(), what.to_owned())]);
+    }
+    let here = host::current_dir()?.join(what);
+    let path =
+        if host::is_file(&here) { here.parent().map_or(here.clone(), Path::to_path_buf) } else { here };
+    let missing = || {
+        let fix = "name a command tool, its folder, or a folder of such folders";
+        Trouble::usage(format!("there is no tool or folder \"{what}\""), fix)
+    };
+    let path = host::real_path(&path).filter(|path| host::is_folder(path)).ok_or_else(missing)?;
+    if host::is_file(&path.join("tool.json")) {
+        let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(missing)?.to_owned();
+        let parent = path.parent().unwrap_or(&path);
+        return Ok(vec![(root_at(app, tools, parent)?, name)]);
+    }
+    let found = all(&root_at(app, tools, &path)?);
+    if found.is_empty() { Err(missing().into()) } else { Ok(found) }
+}
+
+/// The known root of that path, or one made for it.
+fn root_at(app: &App, tools: &Tools, path: &Path) -> anyhow::Result<CommandRoot> {
+    let real = tools.files().resolve(&PathArg(path.to_string_lossy().into_owned()))?;
+    if let Some(known) = tools.roots().into_iter().find(|root| root.path.absolute() == real.absolute()) {
+        return Ok(known);
+    }
+    let shown =
+        path.strip_prefix(&app.workspace).ok().filter(|rest| !rest.as_os_str().is_empty()).unwrap_or(path);
+    Ok(CommandRoot::new(real, shown.to_string_lossy()))
+}
+
+fn folder(root: &CommandRoot, name: &str) -> PathBuf {
+    PathBuf::from(root.path.absolute()).join(name)
+}
+
+/// Every folder of a root that has a manifest.
+fn all(root: &CommandRoot) -> Vec<(CommandRoot, String)> {
+    let names = host::folder_names(Path::new(&root.path.absolute())).unwrap_or_default();
+    let has_manifest = |name: &String| host::is_file(&folder(root, name).join("tool.json"));
+    names.into_iter().filter(has_manifest).map(|name| (root.clone(), name)).collect()
+}
+
+fn one(tools: &Tools, root: &CommandRoot, name: &str, findings: &mut Findings) {
+    let (tool, problems) = load_folder(tools.files(), root, name);
+    findings.problems.extend(problems);
+    match tool {
+        None => findings.set_aside += 1,
+        Some(tool) => match registered(tools, root, &tool) {
+            Ok(()) => findings.usable.push(name.to_owned()),
+            Err(problem) => {
+                findings.problems.push(problem);
+                findings.set_aside += 1;
+            }
+        },
+    }
+}
+
+/// Whether the catalogue takes it; a name that somebody else has is no usable one.
+fn registered(tools: &Tools, root: &CommandRoot, tool: &CommandTool) -> Result<(), Problem> {
+    let spec = haft_core::AnyTool::spec(tool);
+    let name = spec.model_name();
+    let (text, fix) = match tools.catalogue.snapshot().get(&name) {
+        Some(offer) if offer.owner.as_ref() == root.owner => return Ok(()),
+        Some(offer) if offer.owner.as_ref() == "core" => (
+            format!("\"{name}\" hides a built-in: the built-in wins, and this folder is set aside"),
+            "choose another name for the tool and its folder",
+        ),
+        Some(offer) => {
+            let taken = RegisterError::Taken { tool: name.to_string(), owner: offer.owner.to_string() };
+            (taken.to_string(), "choose another name for the tool and its folder")
+        }
+        // Not one of the roots in use: then what the catalogue says of it.
+        None if !spec.enabled => return Ok(()),
+        None => match tools.catalogue.register(Arc::new(tool.clone()), &root.owner) {
+            Ok(_) => return Ok(()),
+            Err(error) => (error.to_string(), "correct the manifest"),
+        },
+    };
+    Err(Problem {
+        source: root.owner.clone(),
+        path: Some(tool.path().to_owned()),
+        line: Some(tool.name_line()),
+        text,
+        fix: fix.to_owned(),
+    })
+}

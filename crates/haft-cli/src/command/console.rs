@@ -1,0 +1,208 @@
+//! `haft` alone: an agent to talk to where a model is configured, else a console for tools.
+//!
+//! Lines come from a terminal or a pipe; the end of input ends it.
+
+mod typed;
+
+use super::{
+    Interrupts, block_on,
+    run::{
+        self, People,
+        conversation::{Conversation, Setup},
+        model::{self, Wanted},
+        report,
+    },
+};
+use crate::{
+    app::{App, Live},
+    print,
+    status::Status,
+    terminal::{
+        BOLD, Card, CardWatch, Cards, Lines, Prose, Screen, TerminalApprover, clean, dim, outcome_line,
+        trace_lines,
+    },
+    words::{Typed, TypedInput},
+};
+use haft_agent::{AgentObserver, ModelSettings};
+use haft_core::{Block, Request, Spec};
+use haft_runtime::{Resolved, Session};
+use std::sync::Arc;
+use typed::{ConsoleInput, ConsoleLine, example};
+
+const TOOL_HELP: &str = "\
+  grep pattern=TODO path=src      a call, by key=value; quotes hold blanks together
+  grep {\"pattern\": \"TODO\"}        the same as JSON
+  tool_help name=grep             what a tool takes and what it may do
+  tools                           the tools there are
+  quit                            ends (as does the end of input)
+No model is configured; with one (`haft run --help` says how), this is an agent to talk to.";
+const AGENT_HELP: &str = "\
+  /tools    the tools that the model has
+  /help     this
+  /quit     ends (as does the end of input)
+Anything else goes to the model. Ctrl-C interrupts it, twice quits.";
+/// How long a tool's description is in a list.
+const SUMMARY_MAX_CHARS: usize = 70;
+
+/// Runs the console until the input ends.
+///
+/// # Errors
+/// The session can't be opened.
+pub(super) fn console(app: &App) -> anyhow::Result<Status> {
+    let variable = |name: &str| app.environment.get(name).map(str::to_owned);
+    let model = match model::choose(&app.settings, Wanted::default(), &variable) {
+        Ok(model) => model,
+        Err(trouble) => {
+            let fix = trouble.fix.unwrap_or_default();
+            print::note(&format!("the model can't be used: {}; to put that right, {fix}", trouble.what));
+            None
+        }
+    };
+    let lines = Lines::of_stdin();
+    let terminal = TerminalApprover::sharing(&lines);
+    let people = People::at_terminal(app, &terminal);
+    match model {
+        Some(model) => block_on(talk(app, model, people, &lines)),
+        None => block_on(tools(app, people, &lines)),
+    }
+}
+
+/// The next line, after a prompt where a person types. None at the end of input, or at a signal.
+async fn next_line(lines: &Arc<Lines>, prompt: &str, interrupts: &mut Interrupts) -> Option<String> {
+    let screen = Screen::stderr();
+    if lines.are_typed() {
+        screen.show(&format!("{BOLD}{prompt}{BOLD:#}"));
+    }
+    let line = tokio::select! {
+        line = lines.next() => line,
+        () = interrupts.next() => None,
+    };
+    if line.is_none() && lines.are_typed() {
+        screen.line("");
+    }
+    line
+}
+
+/// Talks to an agent.
+async fn talk(app: &App, model: ModelSettings, people: People, lines: &Arc<Lines>) -> anyhow::Result<Status> {
+    let mut interrupts = Interrupts::listen()?;
+    let shown = clean(&model.model);
+    let setup = Setup {
+        session: app.session_name(&run::fresh_name("chat")),
+        resume: false,
+        tools: app.tool_set(),
+        model,
+        max_turns: None,
+        approver: people.approver,
+        judge: people.judge,
+    };
+    let Conversation { live, mut agent } = Conversation::open(app, setup, watch)?;
+    let session = &live.session.id;
+    print::note(&format!(
+        "haft · {shown} · session {session}, to be taken up with: haft run --resume {session} · /help, /quit"
+    ));
+    while let Some(line) = next_line(lines, "> ", &mut interrupts).await {
+        match line.trim() {
+            "" => {}
+            "/quit" | "/exit" | "quit" | "exit" => break,
+            "/help" => print::line(AGENT_HELP),
+            "/tools" => print::line(&tool_list(&live.session)),
+            task => {
+                let Some(run) = run::until_ended(&mut agent, task, &mut interrupts).await else {
+                    return Ok(Status::Cancelled);
+                };
+                if !run.text.is_empty() {
+                    print::raw("\n");
+                }
+                if let Some(why) = report::why(&run.end) {
+                    print::note(&why);
+                }
+            }
+        }
+    }
+    live.session.end_run();
+    Ok(Status::Completed)
+}
+
+fn watch(session: &Arc<Session>) -> Arc<dyn AgentObserver> {
+    let notes = Screen::stderr();
+    let watch = CardWatch::new(&notes).with_text(Prose::new(&Screen::stdout()));
+    Arc::new(watch.with_cards(Cards::new(session, &notes)))
+}
+
+/// Makes the calls that are typed.
+async fn tools(app: &App, people: People, lines: &Arc<Lines>) -> anyhow::Result<Status> {
+    let mut interrupts = Interrupts::listen()?;
+    let live = app.live(&app.session_name("cli"), people.approver)?;
+    if lines.are_typed() {
+        print::note("haft · the tool console: no model is configured · help, tools, quit");
+    }
+    while let Some(line) = next_line(lines, "haft> ", &mut interrupts).await {
+        match ConsoleLine::parse(&line) {
+            ConsoleLine::Empty => {}
+            ConsoleLine::Quit => break,
+            ConsoleLine::Help => print::line(TOOL_HELP),
+            ConsoleLine::Tools => {
+                live.session.refresh();
+                print::line(&tool_list(&live.session));
+            }
+            ConsoleLine::Wrong(why) => print::line(&clean(&format!("{why}; `help` shows what can be typed"))),
+            ConsoleLine::Call { tool, input } => call(&live, tool, input, &mut interrupts).await?,
+        }
+    }
+    live.session.end_run();
+    Ok(Status::Completed)
+}
+
+/// Makes one call and shows its card, its trace, and what a model would see.
+async fn call(
+    live: &Live,
+    tool: String,
+    input: ConsoleInput,
+    interrupts: &mut Interrupts,
+) -> anyhow::Result<()> {
+    live.session.refresh();
+    let spec = spec_of(&live.session, &tool);
+    let input = match input {
+        ConsoleInput::Json(text) => text,
+        ConsoleInput::Pairs(pairs) => {
+            let typed = Typed { tool: tool.clone(), input: TypedInput::Pairs(pairs), json: false };
+            typed.text(spec.as_deref())?
+        }
+    };
+    print::line(&Card::of(spec.as_deref(), &tool, &input).line());
+    let running = live.executor.submit(&live.session, Request::new(tool, input));
+    let ended = interrupts.until_ended(running).await;
+    print::line(&format!("  {}", outcome_line(&ended)));
+    for step in trace_lines(&ended.trace) {
+        print::line(&format!("    {}", dim(&step)));
+    }
+    print::line(&dim("  what a model would see:"));
+    for block in &ended.output.content {
+        match block {
+            Block::Text { text } => print::line(&clean(text)),
+            other => print::line(&clean(&print::shown(std::slice::from_ref(other)))),
+        }
+    }
+    Ok(())
+}
+
+fn spec_of(session: &Session, tool: &str) -> Option<Arc<Spec>> {
+    match session.snapshot().resolve(tool) {
+        Resolved::Tool(offer, _) => Some(Arc::clone(offer.spec())),
+        Resolved::Gone(_) | Resolved::Unknown(_) => None,
+    }
+}
+
+fn tool_list(session: &Session) -> String {
+    let snapshot = session.snapshot();
+    let rows: Vec<Vec<String>> = snapshot
+        .offers()
+        .map(|offer| {
+            let spec = offer.spec();
+            let summary = print::one_line(&clean(&spec.description), SUMMARY_MAX_CHARS);
+            vec![clean(&offer.name), clean(&example(&spec.input_schema)), summary]
+        })
+        .collect();
+    print::table(&rows)
+}

@@ -1,0 +1,231 @@
+//! `haft doctor`: what works on this machine, and how to fix what doesn't.
+
+use super::block_on;
+use crate::{app::App, cli::DoctorArgs, print, status::Status, terminal::clean};
+use haft_core::{Cancel, Command, Processes, RealPath, Status as Exited, Stdio};
+use haft_os::{Beneath, OsProcesses, host};
+use serde::Serialize;
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// Where programs are looked for without a `PATH`.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// Variables that hold keys of model providers.
+const MODEL_KEYS: [&str; 3] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"];
+/// How long a program that does nothing may take.
+const TRUE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The longest text of the kernel's release.
+const RELEASE_MAX_BYTES: u64 = 4_096;
+
+/// How a check went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Health {
+    Ok,
+    Warning,
+    Fault,
+}
+
+/// One check.
+#[derive(Debug, Clone, Serialize)]
+struct Finding {
+    name: &'static str,
+    health: Health,
+    detail: String,
+    fix: Option<String>,
+}
+
+impl Finding {
+    fn ok(name: &'static str, detail: impl Into<String>) -> Self {
+        Self { name, health: Health::Ok, detail: detail.into(), fix: None }
+    }
+
+    fn warning(name: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { name, health: Health::Warning, detail: detail.into(), fix: Some(fix.into()) }
+    }
+
+    fn fault(name: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { name, health: Health::Fault, detail: detail.into(), fix: Some(fix.into()) }
+    }
+}
+
+/// Looks at everything that haft leans on.
+///
+/// # Errors
+/// No thread can be started.
+pub(super) fn doctor(app: &App, args: &DoctorArgs) -> anyhow::Result<Status> {
+    let mut findings = vec![kernel(), beneath(), block_on(async { Ok(supervisor(app).await) })?];
+    findings.extend(programs(app));
+    findings.extend([state(app), environment(app), trust(app)]);
+    findings.extend(problems(app));
+    findings.extend([model_keys(app), sandbox()]);
+    let healthy = findings.iter().all(|finding| finding.health != Health::Fault);
+    if args.json {
+        print::json(&serde_json::json!({"healthy": healthy, "checks": findings}))?;
+    } else {
+        for finding in &findings {
+            let mark = match finding.health {
+                Health::Ok => "ok     ",
+                Health::Warning => "warning",
+                Health::Fault => "fault  ",
+            };
+            print::line(&format!("{mark}  {}: {}", finding.name, clean(&finding.detail)));
+            if let Some(fix) = &finding.fix {
+                print::line(&format!("         fix: {}", clean(fix)));
+            }
+        }
+    }
+    Ok(if healthy { Status::Completed } else { Status::Failed })
+}
+
+fn kernel() -> Finding {
+    let release = host::read_file(Path::new("/proc/sys/kernel/osrelease"), RELEASE_MAX_BYTES).ok().flatten();
+    match release.and_then(|bytes| String::from_utf8(bytes).ok()) {
+        Some(release) => Finding::ok("kernel", release.trim()),
+        None => Finding::warning("kernel", "its release can't be read", "mount /proc"),
+    }
+}
+
+fn beneath() -> Finding {
+    match Beneath::detect() {
+        Beneath::Kernel => Finding::ok("paths", "openat2 opens files beneath their root"),
+        Beneath::Walk => Finding::warning(
+            "paths",
+            "openat2 doesn't work; paths are walked part by part, which is as safe and slower",
+            "use Linux 5.6 or newer, and a container whose filter lets openat2 pass",
+        ),
+    }
+}
+
+async fn supervisor(app: &App) -> Finding {
+    let command = Command {
+        deadline: Some(TRUE_TIMEOUT),
+        ..Command::new(vec!["true".to_owned()], RealPath::new(&app.place.workspace, ""))
+    };
+    let processes = OsProcesses::new(app.environment.clone());
+    let mut ignore = |_: Stdio, _: &[u8]| {};
+    match processes.run(command, &Cancel::new(), &mut ignore).await {
+        Ok(exit) if exit.status == Exited::Code(0) => {
+            Finding::ok("processes", "commands run beneath a supervisor that ends all they start")
+        }
+        Ok(exit) => Finding::fault(
+            "processes",
+            format!("`true` ended with {:?}", exit.status),
+            "look for a filter that stops prctl, clone or signals in this container",
+        ),
+        Err(failure) => {
+            Finding::fault("processes", failure.text, "make `true` available on the PATH and allow processes")
+        }
+    }
+}
+
+fn programs(app: &App) -> Vec<Finding> {
+    let path = app.environment.get("PATH").unwrap_or(DEFAULT_PATH);
+    let find = |program: &str| -> Option<PathBuf> {
+        path.split(':').map(|folder| Path::new(folder).join(program)).find(|file| host::is_executable(file))
+    };
+    let program = |name: &'static str, missing: Finding| match find(name) {
+        Some(at) => Finding::ok(name, at.to_string_lossy()),
+        None => missing,
+    };
+    vec![
+        program("sh", Finding::fault("sh", "not on the PATH; commands can't run", "install a POSIX shell")),
+        program(
+            "bash",
+            Finding::warning("bash", "not on the PATH; the bash tool has to make do with sh", "install bash"),
+        ),
+        program(
+            "git",
+            Finding::warning("git", "not on the PATH; the model can't look at history", "install git"),
+        ),
+    ]
+}
+
+fn state(app: &App) -> Finding {
+    const PROBE: &str = "doctor";
+    let state = app.state();
+    let tried =
+        state.update(PROBE, &mut |_: Option<&[u8]>| Ok(b"ok\n".to_vec())).and_then(|()| state.remove(PROBE));
+    // The lock of the probe goes with it; none there is no fault.
+    let _ = state.remove(&format!("{PROBE}.lock"));
+    let at = app.home.state.to_string_lossy().into_owned();
+    match tried {
+        Ok(()) => Finding::ok("state folder", at),
+        Err(failure) => Finding::fault(
+            "state folder",
+            failure.text,
+            format!("make {at} writable, or set HAFT_HOME to another folder"),
+        ),
+    }
+}
+
+fn environment(app: &App) -> Finding {
+    if app.environment.is_scrubbed() {
+        Finding::ok("environment", "variables that aren't meant for commands are out of their sight")
+    } else {
+        Finding::warning(
+            "environment",
+            "the variables haft was started with couldn't be wiped; other processes of your user can read them",
+            "mount /proc, or start haft without keys in its environment",
+        )
+    }
+}
+
+fn trust(app: &App) -> Finding {
+    let said = if app.place.trusted {
+        "trusted"
+    } else {
+        "not trusted: its settings can only tighten, its tools ask"
+    };
+    Finding::ok("workspace", format!("{} is {said}", app.place.workspace))
+}
+
+fn problems(app: &App) -> Vec<Finding> {
+    let tools = match app.tools() {
+        Ok(tools) => tools,
+        Err(error) => {
+            return vec![Finding::fault("tools", error.to_string(), "report this: built-in tools must load")];
+        }
+    };
+    let problems = tools.catalogue.problems();
+    if problems.is_empty() {
+        return vec![Finding::ok("settings and tools", "no problems")];
+    }
+    let shown = problems.into_iter().map(|problem| {
+        let place = match (&problem.path, problem.line) {
+            (Some(path), Some(line)) => format!("{path}:{line}"),
+            (Some(path), None) => path.clone(),
+            (None, _) => problem.source.clone(),
+        };
+        Finding::warning("settings and tools", format!("{place}: {}", problem.text), problem.fix)
+    });
+    shown.collect()
+}
+
+/// Names only: a value never leaves the environment by this command.
+fn model_keys(app: &App) -> Finding {
+    let set = app.settings.models.values().filter_map(|model| model.api_key_env.as_deref());
+    let names: BTreeSet<&str> = MODEL_KEYS.into_iter().chain(set).collect();
+    let is_there = |name: &&str| app.environment.get(name).is_some_and(|value| !value.is_empty());
+    let present: Vec<&str> = names.into_iter().filter(is_there).collect();
+    if present.is_empty() {
+        Finding::warning(
+            "model keys",
+            "none in the environment; `haft run` needs one, all else works without",
+            "export ANTHROPIC_API_KEY or OPENAI_API_KEY, or name another variable with apiKeyEnv in [models.NAME]",
+        )
+    } else {
+        Finding::ok("model keys", present.join(", "))
+    }
+}
+
+fn sandbox() -> Finding {
+    Finding::warning(
+        "sandbox",
+        "this version has none: commands that are allowed run with all of your rights",
+        "for work you don't trust, run haft in a container or a virtual machine, and stay in the default mode",
+    )
+}

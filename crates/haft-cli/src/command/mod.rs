@@ -1,0 +1,119 @@
+//! One file for each command.
+
+mod call;
+mod check;
+mod console;
+mod demo;
+mod doctor;
+mod explain;
+mod log;
+mod new;
+mod permissions;
+mod run;
+mod serve;
+mod test;
+mod tools;
+mod trust;
+
+pub(crate) use demo::DemoArgs;
+pub(crate) use run::RunArgs;
+
+use crate::{
+    app::App,
+    cli::{Cli, Command, NewCommand, ServeCommand},
+    status::Status,
+    words::Typed,
+};
+use haft_core::Ended;
+use haft_os::Environment;
+use haft_runtime::Running;
+use std::{io, thread::available_parallelism};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Calls of one conversation seldom need more; each thread costs start-up time.
+const WORKERS_MAX: usize = 4;
+
+/// Does what the command line says.
+///
+/// # Errors
+/// A [`crate::trouble::Trouble`], a failure of the runtime, or whatever the system says.
+pub(crate) fn dispatch(cli: Cli, environment: Environment) -> anyhow::Result<Status> {
+    let mut common = cli.common;
+    let Some(command) = cli.command else {
+        return console::console(&App::load(environment, common)?);
+    };
+    match command {
+        // Flags after the JSON may name another workspace, so they are read first.
+        Command::Call(args) => {
+            let typed = Typed::parse(&args, &mut common)?;
+            call::call(&App::load(environment, common)?, &typed)
+        }
+        Command::Explain(args) => {
+            let typed = Typed::parse(&args, &mut common)?;
+            explain::explain(&App::load(environment, common)?, &typed)
+        }
+        Command::Run(args) => run::run(&App::load(environment, common)?, &args),
+        Command::Tools(args) => tools::tools(&App::load(environment, common)?, &args),
+        Command::New(args) => match args.what {
+            NewCommand::Tool(args) => new::tool(&App::load(environment, common)?, &args),
+        },
+        Command::Check(args) => check::check(&App::load(environment, common)?, &args),
+        Command::Test(args) => test::test(&App::load(environment, common)?, &args),
+        Command::Serve(args) => match args.how {
+            ServeCommand::Mcp => serve::mcp(&App::load(environment, common)?),
+        },
+        Command::Permissions(args) => permissions::permissions(&App::load(environment, common)?, &args),
+        Command::Trust(args) => trust::trust(&App::load(environment, common)?, &args),
+        Command::Log(args) => log::log(&App::load(environment, common)?, &args),
+        Command::Doctor(args) => doctor::doctor(&App::load(environment, common)?, &args),
+        Command::Demo(args) => demo::demo(environment, common, &args),
+    }
+}
+
+/// Runs asynchronous work to its end. A thread that still waits for the terminal is left behind.
+///
+/// # Errors
+/// What the work answers, or that no threads can be started.
+pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let workers = available_parallelism().map_or(1, usize::from).clamp(1, WORKERS_MAX);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
+    let done = runtime.block_on(work);
+    runtime.shutdown_background();
+    done
+}
+
+/// The signals by which a user ends a command.
+pub(crate) struct Interrupts {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Interrupts {
+    /// Starts listening; must be called within the tokio runtime, before what is to be interrupted starts.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub(crate) fn listen() -> io::Result<Self> {
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    /// Waits for the next one.
+    pub(crate) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+
+    /// Waits for a call to end; a signal cancels it, and its end is still waited for.
+    pub(crate) async fn until_ended(&mut self, mut running: Running) -> Ended {
+        let cancel = running.cancel.clone();
+        loop {
+            tokio::select! {
+                biased;
+                ended = &mut running => return ended,
+                () = self.next() => cancel.fire(),
+            }
+        }
+    }
+}

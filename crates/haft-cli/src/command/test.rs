@@ -1,0 +1,147 @@
+//! `haft test`: a tool's examples, each run through the whole call path.
+
+use super::{Interrupts, block_on, call::spec_of};
+use crate::{
+    app::App,
+    cli::TestArgs,
+    print,
+    status::Status,
+    terminal::{YesApprover, bad, clean, good},
+    trouble::Trouble,
+};
+use haft_core::{Ended, Request};
+use serde_json::{Value, json};
+use std::{fmt::Write, sync::Arc};
+
+/// How much of a result is shown where it isn't what was expected.
+const SHOWN_MAX_CHARS: usize = 400;
+
+/// Runs the examples; whoever runs this has said yes to them.
+///
+/// # Errors
+/// There is no such tool, or the session can't be opened.
+pub(super) fn test(app: &App, args: &TestArgs) -> anyhow::Result<Status> {
+    block_on(async {
+        let live = app.live(&app.session_name("test"), Arc::new(YesApprover))?;
+        let spec = spec_of(&live.session.snapshot(), &args.tool).ok_or_else(|| {
+            let fix =
+                "run `haft tools` to see which there are, and `haft tools --problems` for those set aside";
+            Trouble::usage(format!("there is no tool \"{}\"", args.tool), fix)
+        })?;
+        let mut interrupts = Interrupts::listen()?;
+        let (mut passed, mut failed, mut rows) = (0_usize, 0_usize, Vec::new());
+        for (index, example) in spec.examples.iter().enumerate() {
+            let number = index + 1;
+            let request = Request::new(args.tool.as_str(), example.input.to_string());
+            let ended = interrupts.until_ended(live.executor.submit(&live.session, request)).await;
+            let fault = fault(&ended, &example.expect);
+            match &fault {
+                None => passed += 1,
+                Some(_) => failed += 1,
+            }
+            if args.json {
+                rows.push(json!({"example": number, "input": example.input, "passed": fault.is_none(), "fault": fault}));
+            } else {
+                let word = if fault.is_none() { good("pass") } else { bad("fail") };
+                print::line(&format!("{word} {number}: {}", clean(&example.input.to_string())));
+                if let Some(fault) = fault {
+                    print::line(&format!("  {}", clean(&fault).replace('\n', "\n  ")));
+                }
+            }
+        }
+        live.session.end_run();
+        if args.json {
+            print::json(&json!({"tool": args.tool, "passed": passed, "failed": failed, "examples": rows}))?;
+        } else if spec.examples.is_empty() {
+            print::line(&format!(
+                "{} has no examples; add some: \"examples\": [{{\"input\": {{…}}, \"expect\": …}}]",
+                args.tool
+            ));
+        }
+        if !args.json {
+            print::line(&format!("{passed} passed, {failed} failed"));
+        }
+        Ok(if failed == 0 { Status::Completed } else { Status::Failed })
+    })
+}
+
+/// What isn't as expected.
+fn fault(ended: &Ended, expected: &Value) -> Option<String> {
+    if !ended.outcome.is_completed() {
+        return Some(format!("{}: {}", ended.outcome.name(), cut(&ended.output.joined_text())));
+    }
+    let text = ended.output.joined_text();
+    let agrees = match expected {
+        Value::String(expected) => is_text(&text, expected),
+        expected => {
+            let value = ended.output.structured.clone().or_else(|| serde_json::from_str(&text).ok());
+            value.is_some_and(|value| contains(&value, expected))
+        }
+    };
+    if agrees {
+        return None;
+    }
+    let mut fault = String::new();
+    // Writing to a string can't fail.
+    let _ = write!(fault, "expected {expected}\ngot      ");
+    match &ended.output.structured {
+        Some(value) if !expected.is_string() => fault.push_str(&cut(&value.to_string())),
+        _ => fault.push_str(&cut(&Value::String(text).to_string())),
+    }
+    Some(fault)
+}
+
+/// The line break that commands end their output with doesn't count.
+fn is_text(text: &str, expected: &str) -> bool {
+    text == expected || text.strip_suffix('\n') == Some(expected)
+}
+
+/// Whether `value` has all that `expected` has; lists must be as long.
+fn contains(value: &Value, expected: &Value) -> bool {
+    match (value, expected) {
+        (Value::Object(value), Value::Object(expected)) => expected
+            .iter()
+            .all(|(key, expected)| value.get(key).is_some_and(|value| contains(value, expected))),
+        (Value::Array(value), Value::Array(expected)) => {
+            value.len() == expected.len()
+                && value.iter().zip(expected).all(|(value, expected)| contains(value, expected))
+        }
+        (Value::Number(value), Value::Number(expected)) => {
+            value == expected || value.as_f64() == expected.as_f64()
+        }
+        (value, expected) => value == expected,
+    }
+}
+
+fn cut(text: &str) -> String {
+    if text.chars().count() <= SHOWN_MAX_CHARS {
+        return text.to_owned();
+    }
+    let mut cut: String = text.chars().take(SHOWN_MAX_CHARS).collect();
+    cut.push('…');
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subset_agrees_and_anything_else_does_not() {
+        let value = json!({"a": 1, "b": {"c": [1, {"d": 2, "e": 3}]}});
+        for expected in [json!({}), json!({"a": 1.0}), json!({"b": {"c": [1, {"d": 2}]}})] {
+            assert!(contains(&value, &expected), "{expected}");
+        }
+        for expected in
+            [json!({"a": 2}), json!({"z": 1}), json!({"b": {"c": [1]}}), json!([1]), json!({"a": "1"})]
+        {
+            assert!(!contains(&value, &expected), "{expected}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_exact_but_for_the_last_line_break() {
+        assert!(is_text("a\n", "a") && is_text("a\n", "a\n") && is_text("a", "a"));
+        assert!(!is_text("a\n\n", "a") && !is_text(" a", "a") && !is_text("a", "a\n"));
+    }
+}

@@ -1,0 +1,23 @@
+//! The binary `haft`: commands and terminal views. It wires everything and decides nothing.
+//!
+//! `cli` defines the command line, `app` finds what holds in a workspace, each command is a file of `command`.
+
+mod app;
+mod cli;
+mod command;
+mod print;
+mod status;
+mod terminal;
+mod trouble;
+mod words;
+
+use clap::Parser;
+use haft_os::Environment;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // First of all, while there is one thread: takes what isn't meant for children out of sight.
+    let environment = Environment::take_at_start();
+    let cli = cli::Cli::parse();
+    command::dispatch(cli, environment).unwrap_or_else(|error| trouble::report(&error)).into()
+}

@@ -1,0 +1,254 @@
+//! A person at the terminal who is asked, and `--yes`, which answers for them.
+//!
+//! Leaves to the runtime how long an answer may take and what becomes of it. Keeps the invariant "the answer
+//! was typed after its question was shown".
+
+use super::{
+    Lines, Screen,
+    clean::{clean, exact, one_line},
+    lines::Mark,
+    question::{self, Typed},
+    style::dim,
+};
+use haft_core::{Answer, Approver, BoxFuture, Question};
+use std::{
+    io::{self, IsTerminal},
+    sync::Arc,
+};
+use tokio::sync::Mutex;
+
+/// How much of an answer is repeated.
+const ECHO_MAX_CHARS: usize = 200;
+
+/// Asks at the terminal, one question after another.
+#[derive(Clone)]
+pub(crate) struct TerminalApprover {
+    lines: Arc<Lines>,
+    screen: Screen,
+    /// Whether a person sees the questions.
+    seen: bool,
+    /// Held while a question is open.
+    turn: Arc<Mutex<()>>,
+}
+
+impl TerminalApprover {
+    /// Asks on standard error and reads answers from standard input; nobody is there unless both are a terminal.
+    pub(crate) fn new() -> Self {
+        Self::sharing(&Lines::of_stdin())
+    }
+
+    /// The same, where somebody else reads lines too.
+    pub(crate) fn sharing(lines: &Arc<Lines>) -> Self {
+        Self {
+            lines: Arc::clone(lines),
+            screen: Screen::stderr(),
+            seen: io::stderr().is_terminal(),
+            turn: Arc::default(),
+        }
+    }
+
+    /// Asks something of one line; none where the input has ended. Waits until no other question is open.
+    pub(crate) async fn ask_line(&self, text: &str) -> Option<String> {
+        if !self.is_present() {
+            return None;
+        }
+        let _turn = self.turn.lock().await;
+        let mut open = Open::new(self, "the question");
+        self.screen.show(text);
+        let line = self.lines.since(open.mark).await;
+        open.settled = true;
+        line
+    }
+
+    async fn put(&self, question: &Question) -> Answer {
+        let _turn = self.turn.lock().await;
+        let mut open = Open::new(self, &question.label);
+        self.screen.show(&question::question(question));
+        let answer = self.answer(question, open.mark).await;
+        open.settled = true;
+        answer
+    }
+
+    /// Reads until there is an answer.
+    async fn answer(&self, question: &Question, mark: Mark) -> Answer {
+        loop {
+            self.screen.show(&question::menu(question));
+            let Some(line) = self.lines.since(mark).await else {
+                self.screen.line("");
+                return Answer::Dismissed;
+            };
+            match Typed::parse(&line) {
+                Typed::Once => return Answer::Once,
+                Typed::Session if !question.rules.is_empty() => return Answer::Session,
+                Typed::Always if !question.rules.is_empty() => {
+                    self.screen.show(&question::rules(&question.rules));
+                    let Some(line) = self.lines.since(mark).await else { return Answer::Dismissed };
+                    if let Some(rule) = question::chosen(&line, &question.rules) {
+                        return Answer::Always { rule: rule.clone() };
+                    }
+                }
+                Typed::Deny => return Answer::Deny { feedback: None },
+                Typed::Feedback(Some(feedback)) => return Answer::Deny { feedback: Some(feedback) },
+                Typed::Feedback(None) => {
+                    self.screen.show("  What to do instead (an empty line goes back) > ");
+                    let Some(line) = self.lines.since(mark).await else { return Answer::Dismissed };
+                    if !line.trim().is_empty() {
+                        return Answer::Deny { feedback: Some(line.trim().to_owned()) };
+                    }
+                }
+                Typed::Session | Typed::Always => {
+                    let text = "no rule covers just this, so it can only be allowed once";
+                    self.screen.line(&format!("  {}", dim(text)));
+                }
+                Typed::Other if line.trim().is_empty() => {}
+                Typed::Other => {
+                    let shown = one_line(&exact(&line), ECHO_MAX_CHARS);
+                    self.screen.line(&format!("  {}", dim(&format!("\"{shown}\" is none of the answers"))));
+                }
+            }
+        }
+    }
+}
+
+impl Approver for TerminalApprover {
+    fn is_present(&self) -> bool {
+        self.seen && self.lines.are_typed() && !self.lines.have_ended()
+    }
+
+    fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
+        Box::pin(async move { self.put(&question).await })
+    }
+}
+
+/// A question that is shown. Dropped before it is settled, it was withdrawn: a person is told, and what they
+/// type for it meanwhile is forgotten.
+struct Open<'a> {
+    approver: &'a TerminalApprover,
+    mark: Mark,
+    what: String,
+    settled: bool,
+}
+
+impl<'a> Open<'a> {
+    fn new(approver: &'a TerminalApprover, what: &str) -> Self {
+        Self { approver, mark: approver.lines.question(), what: clean(what), settled: false }
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if !self.settled {
+            self.approver.lines.withdraw(self.mark);
+            let text = format!("{} needs no answer any more", self.what);
+            self.approver.screen.line(&format!("\n  {}", dim(&text)));
+        }
+    }
+}
+
+/// Answers every question with "allow once".
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct YesApprover;
+
+impl Approver for YesApprover {
+    fn ask(&self, _: Question) -> BoxFuture<'_, Answer> {
+        Box::pin(std::future::ready(Answer::Once))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt;
+    use haft_core::{CallId, Effects, Preview, Why};
+    use std::sync::Mutex as Shared;
+
+    struct Seat {
+        approver: TerminalApprover,
+        lines: Arc<Lines>,
+        shown: Arc<Shared<String>>,
+    }
+
+    fn seat() -> Seat {
+        let (lines, shown) = (Lines::typed(), Arc::new(Shared::new(String::new())));
+        let sink = Arc::clone(&shown);
+        let screen = Screen::new(move |text| sink.lock().unwrap().push_str(text));
+        let approver =
+            TerminalApprover { lines: Arc::clone(&lines), screen, seen: true, turn: Arc::default() };
+        Seat { approver, lines, shown }
+    }
+
+    fn about(label: &str, rules: &[&str]) -> Question {
+        Question {
+            call: CallId::outer(1),
+            tool: "bash".into(),
+            label: label.to_owned(),
+            input: Arc::default(),
+            effects: Effects::none(),
+            mutates: true,
+            why: vec![Why::new("default", "it asks first")],
+            preview: Preview::default(),
+            rules: rules.iter().map(|rule| (*rule).to_owned()).collect(),
+        }
+    }
+
+    /// What the lines answer; nothing else may be left.
+    async fn answer(lines: &[&str], rules: &[&str]) -> Answer {
+        let seat = seat();
+        let mut asked = seat.approver.ask(about("Bash", rules));
+        assert!((&mut asked).now_or_never().is_none());
+        lines.iter().for_each(|line| seat.lines.type_line(line));
+        asked.await
+    }
+
+    #[tokio::test]
+    async fn each_answer_is_understood() {
+        let rules = ["bash(ls)", "bash"];
+        let denied = |text: &str| Answer::Deny { feedback: Some(text.to_owned()) };
+        assert_eq!(answer(&["o"], &rules).await, Answer::Once);
+        assert_eq!(answer(&["what?", "", "s"], &rules).await, Answer::Session);
+        assert_eq!(answer(&["a", "2"], &rules).await, Answer::Always { rule: "bash".to_owned() });
+        assert_eq!(answer(&["a", "b", "d"], &rules).await, Answer::Deny { feedback: None });
+        assert_eq!(answer(&["f", " use grep "], &rules).await, denied("use grep"));
+        assert_eq!(answer(&["f", "", "f no"], &rules).await, denied("no"));
+        assert_eq!(answer(&["s", "a", "o"], &[]).await, Answer::Once);
+    }
+
+    #[tokio::test]
+    async fn questions_are_asked_one_after_another() {
+        let seat = seat();
+        let mut first = seat.approver.ask(about("First", &[]));
+        let mut second = seat.approver.ask(about("Second", &[]));
+        assert!((&mut first).now_or_never().is_none());
+        assert!((&mut second).now_or_never().is_none());
+        assert!(!seat.shown.lock().unwrap().contains("Second"));
+        seat.lines.type_line("o");
+        assert_eq!(first.await, Answer::Once);
+        assert!((&mut second).now_or_never().is_none());
+        seat.lines.type_line("d");
+        assert_eq!(second.await, Answer::Deny { feedback: None });
+    }
+
+    #[tokio::test]
+    async fn a_withdrawn_question_vanishes_and_a_late_answer_settles_nothing() {
+        let seat = seat();
+        let mut first = seat.approver.ask(about("First", &[]));
+        assert!((&mut first).now_or_never().is_none());
+        drop(first);
+        assert!(seat.shown.lock().unwrap().contains("First needs no answer any more"));
+        seat.lines.type_line("o");
+        let mut second = seat.approver.ask(about("Second", &[]));
+        assert!((&mut second).now_or_never().is_none());
+        seat.lines.type_line("d");
+        assert_eq!(second.await, Answer::Deny { feedback: None });
+        assert!(seat.lines.next().now_or_never().is_none());
+    }
+
+    #[tokio::test]
+    async fn the_end_of_input_is_no_denial_and_then_nobody_is_there() {
+        let seat = seat();
+        let asked = seat.approver.ask(about("Bash", &[]));
+        seat.lines.hang_up();
+        assert_eq!(asked.await, Answer::Dismissed);
+        assert!(!seat.approver.is_present());
+    }
+}

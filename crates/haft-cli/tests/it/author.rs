@@ -1,0 +1,128 @@
+//! The way of a tool's author: new, check, test, call.
+
+use crate::place::{Place, has_program};
+
+fn new_test_call(lang: &str) {
+    let place = Place::new();
+    let made = place.run(&["new", "tool", "word-stats", "--lang", lang]).with(0);
+    assert!(made.out.contains("haft test word-stats"), "{made:?}");
+    place.run(&["check", "word-stats"]).with(0);
+    let tested = place.run(&["test", "word-stats"]).with(0);
+    assert!(tested.out.ends_with("2 passed, 0 failed\n"), "{tested:?}");
+    let called = place.run(&["call", "word-stats", r#"{"text":"a b"}"#]).with(0);
+    assert_eq!(called.out, "2 words, 1 line, 3 characters\n");
+    let again = place.run(&["new", "tool", "word-stats", "--lang", lang]).with(2);
+    assert!(again.err.contains("already"), "{again:?}");
+}
+
+#[test]
+fn a_new_bash_tool_works() {
+    new_test_call("bash");
+}
+
+#[test]
+fn a_new_python_tool_works() {
+    if has_program("python3") {
+        new_test_call("python");
+    }
+}
+
+#[test]
+fn a_new_node_tool_works() {
+    if has_program("node") {
+        new_test_call("node");
+    }
+}
+
+#[test]
+fn a_name_that_breaks_the_rule_is_told_the_rule() {
+    let place = Place::new();
+    let ran = place.run(&["new", "tool", "x.y", "--lang", "bash"]).with(2);
+    assert!(
+        ran.err.contains("Invalid tool name \"x.y\" — use only letters, numbers, underscores, hyphens"),
+        "{ran:?}"
+    );
+    place.run(&["new", "tool", "Word", "--lang", "bash"]).with(2);
+    place.run(&["new", "tool", "read", "--lang", "bash"]).with(2);
+    assert!(place.run(&["tools", "--json"]).with(0).json().to_string().contains("\"read\""));
+}
+
+#[test]
+fn a_tool_for_all_workspaces_lands_in_the_users_folder() {
+    let place = Place::new();
+    place.run(&["new", "tool", "word-stats", "--lang", "bash", "--user"]).with(0);
+    assert!(place.home().join("tools/word-stats/tool.json").is_file());
+    place.run(&["call", "word-stats", "--text", "a"]).with(0);
+}
+
+#[test]
+fn each_bad_folder_is_named_with_its_line_and_the_others_work() {
+    let place = Place::new();
+    let manifest =
+        |name: &str, rest: &str| format!("{{\n\"name\": \"{name}\",\n\"description\": \"d\",\n{rest}\n}}");
+    let command = "\"command\": \"echo fine\", \"readOnly\": true";
+    place.write(".haft/tools/good/tool.json", &manifest("good", command));
+    place.write(".haft/tools/broken/tool.json", "{\n,");
+    place.write(".haft/tools/folder/tool.json", &manifest("other", command));
+    place.write(".haft/tools/dotted/tool.json", &manifest("a.b", command));
+    place.write(".haft/tools/read/tool.json", &manifest("read", command));
+    place.write(".haft/tools/plain/tool.json", &manifest("plain", "\"command\": [\"./run.sh\"]"));
+    place.write(".haft/tools/plain/run.sh", "#!/bin/sh\n");
+    let checked = place.run(&["check", "--json"]).with(1).json();
+    assert_eq!(
+        (&checked["usable"], &checked["setAside"]),
+        (&serde_json::json!(["good"]), &serde_json::json!(5))
+    );
+    for problem in checked["problems"].as_array().unwrap() {
+        assert!(problem["line"].is_u64() && !problem["fix"].as_str().unwrap().is_empty(), "{problem}");
+    }
+    let listed = place.run(&["tools", "--problems"]).with(0).out;
+    for name in [
+        "broken/tool.json:2",
+        "folder/tool.json:2",
+        "dotted/tool.json:2",
+        "read/tool.json:2",
+        "plain/tool.json:4",
+    ] {
+        assert!(listed.contains(name), "{name} is missing in {listed}");
+    }
+    place.run(&["check", "good"]).with(0);
+    place.run(&["check", ".haft/tools/broken"]).with(1);
+    place.run(&["check", "nothing"]).with(2);
+    let called = place.run(&["call", "--yes", "good"]).with(0);
+    assert_eq!(called.out, "fine\n");
+}
+
+#[test]
+fn a_failing_example_shows_what_came_instead() {
+    let place = Place::new();
+    place.write(
+        ".haft/tools/says/tool.json",
+        r#"{"name": "says", "description": "d", "command": "echo no", "examples": [{"input": {}, "expect": "yes"}]}"#,
+    );
+    let ran = place.run(&["test", "says"]).with(1);
+    assert!(
+        ran.out.contains("\"yes\"") && ran.out.contains("no") && ran.out.ends_with("0 passed, 1 failed\n"),
+        "{ran:?}"
+    );
+    place.write(".haft/tools/mute/tool.json", r#"{"name": "mute", "description": "d", "command": "true"}"#);
+    let ran = place.run(&["test", "mute"]).with(0);
+    assert!(ran.out.contains("no examples"), "{ran:?}");
+    place.run(&["test", "nothing"]).with(2);
+}
+
+#[test]
+fn a_tool_of_a_strange_workspace_asks_until_it_is_allowed_for_good_or_trusted() {
+    let place = Place::new();
+    let manifest = |said: &str| {
+        format!(r#"{{"name": "says", "description": "d", "command": "echo {said}", "readOnly": true}}"#)
+    };
+    place.write(".haft/tools/says/tool.json", &manifest("one"));
+    place.run(&["call", "says"]).with(3);
+    place.run(&["permissions", "add", "says"]).with(0);
+    assert_eq!(place.run(&["call", "says"]).with(0).out, "one\n");
+    place.write(".haft/tools/says/tool.json", &manifest("two"));
+    place.run(&["call", "says"]).with(3);
+    place.run(&["trust"]).with(0);
+    assert_eq!(place.run(&["call", "says"]).with(0).out, "two\n");
+}

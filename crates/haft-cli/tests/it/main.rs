@@ -1,0 +1,16 @@
+//! The built binary in workspaces of its own, as people and scripts use it.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    unreachable_pub,
+    reason = "a test fails by panicking, and sets its own stage"
+)]
+
+mod author;
+mod calls;
+mod place;
+mod reports;
+mod rules;
+mod serving;

@@ -1,0 +1,92 @@
+//! Questions to people and their answers.
+
+use crate::{BoxFuture, CallId, Effects, RealPath, Why};
+use serde::Serialize;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// What a person is shown before a call runs.
+///
+/// `digest` covers what must still hold when it runs: the change shown, not the whole file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Preview {
+    /// A diff, or another text.
+    pub text: String,
+    /// What the text stands for; empty where nothing needs to hold.
+    #[serde(skip)]
+    pub digest: Vec<u8>,
+}
+
+/// One question.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    /// The call it is about.
+    pub call: CallId,
+    /// The tool.
+    pub tool: Arc<str>,
+    /// The tool's name for people.
+    pub label: String,
+    /// The input that will run.
+    pub input: Arc<Value>,
+    /// What it will touch.
+    pub effects: Effects<RealPath>,
+    /// Whether it may change something.
+    pub mutates: bool,
+    /// Why it is asked.
+    pub why: Vec<Why>,
+    /// What will change.
+    pub preview: Preview,
+    /// Rules that "always" could save, narrowest first; the first is what [`Answer::Always`] should name by default.
+    pub rules: Vec<String>,
+}
+
+/// What a person says.
+///
+/// Exhaustive on purpose: a new answer must break the desk at build time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Allow this call.
+    Once,
+    /// Allow calls like this until the session ends.
+    Session,
+    /// Allow by a saved rule, from now on.
+    Always {
+        /// The rule to save.
+        rule: String,
+    },
+    /// Refuse; with feedback the model goes on and has it.
+    Deny {
+        /// What to do instead.
+        feedback: Option<String>,
+    },
+    /// The question was closed without an answer: cancelled, nothing to remember.
+    Dismissed,
+}
+
+/// Somebody who can answer: a terminal, a web page, an MCP client.
+///
+/// Dropping the future withdraws the question.
+pub trait Approver: Send + Sync {
+    /// Whether anybody is there; where not, a question is a denial at once.
+    fn is_present(&self) -> bool {
+        true
+    }
+
+    /// Puts the question and waits.
+    fn ask(&self, question: Question) -> BoxFuture<'_, Answer>;
+}
+
+/// Nobody is there.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoApprover;
+
+impl Approver for NoApprover {
+    fn is_present(&self) -> bool {
+        false
+    }
+
+    fn ask(&self, _: Question) -> BoxFuture<'_, Answer> {
+        Box::pin(std::future::ready(Answer::Deny { feedback: None }))
+    }
+}

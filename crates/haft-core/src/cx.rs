@@ -1,0 +1,128 @@
+//! What a tool is given for one call.
+
+use crate::{
+    BoxFuture, CallId, Cancel, Ended, Failure, PathArg, Progress, RealPath, Request, Seen, Shape, Truncation,
+    World,
+};
+use serde_json::Value;
+use std::{collections::BTreeMap, sync::Arc};
+use tokio::sync::oneshot;
+
+/// What a call may know of its session.
+pub trait SessionView: Send + Sync {
+    /// The session's id.
+    fn id(&self) -> Arc<str>;
+    /// One value of the session's state.
+    fn state(&self, key: &str) -> Option<Value>;
+    /// What of a file the model has been shown.
+    fn seen(&self, path: &RealPath) -> Option<Seen>;
+    /// Registers something to do once when the run ends; last registered, first called.
+    fn on_run_end(&self, hook: Box<dyn FnOnce() + Send>);
+}
+
+/// Makes further calls through the one call path. Only for tools whose effects are
+/// [`crate::Effects::Delegated`]; for others each call is refused.
+pub trait Nested: Send + Sync {
+    /// Makes a call inside this one.
+    fn call(&self, request: Request) -> BoxFuture<'static, Ended>;
+}
+
+/// Where progress and long output go.
+pub trait Sink: Send + Sync {
+    /// Tells what is happening.
+    fn progress(&self, progress: Progress);
+    /// Takes output of any length in flat memory.
+    fn capture(&self, shape: Shape) -> Box<dyn Capture>;
+}
+
+/// Head, tail and spill file of a stream. What was pushed survives a timeout of the call.
+pub trait Capture: Send {
+    /// Adds bytes; characters may be split between pieces.
+    fn push(&mut self, bytes: &[u8]);
+    /// Ends it.
+    fn finish(self: Box<Self>) -> Captured;
+}
+
+/// The bounded text of a stream.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// What the model sees, with a notice at the cut.
+    pub text: String,
+    /// What was left out.
+    pub truncation: Option<Truncation>,
+}
+
+/// Everything a tool is given for one call: handles that refuse what wasn't judged, and everything after
+/// the call's end.
+#[derive(Clone)]
+pub struct Cx {
+    /// The call.
+    pub call: CallId,
+    /// Files, processes, HTTP.
+    pub world: World,
+    /// The session.
+    pub session: Arc<dyn SessionView>,
+    /// Further calls.
+    pub nested: Arc<dyn Nested>,
+    /// Progress and long output.
+    pub sink: Arc<dyn Sink>,
+    /// Fires when the call must end.
+    pub cancel: Cancel,
+    /// The paths that were judged, each with what it stands for.
+    pub paths: Arc<[(PathArg, RealPath)]>,
+}
+
+impl Cx {
+    /// The real path that was judged for a path of the input.
+    ///
+    /// # Errors
+    /// A conflict where the tool didn't state that path among its effects.
+    pub fn path(&self, path: &PathArg) -> Result<RealPath, Failure> {
+        self.paths.iter().find(|(written, _)| written == path).map(|(_, real)| real.clone()).ok_or_else(
+            || {
+                Failure::internal(format!("the tool didn't state that it touches {}", path.0))
+                    .diagnose("Tool::effects must name every path that Tool::run uses")
+            },
+        )
+    }
+
+    /// Says a line to people.
+    pub fn log(&self, text: impl Into<String>) {
+        self.sink.progress(Progress::Log(text.into()));
+    }
+
+    /// Shows output so far.
+    pub fn partial(&self, text: impl Into<String>) {
+        self.sink.progress(Progress::PartialOutput(text.into()));
+    }
+
+    /// Warns people.
+    pub fn warn(&self, text: impl Into<String>) {
+        self.sink.progress(Progress::Warning(text.into()));
+    }
+
+    /// Reports a number.
+    pub fn metric(&self, name: &str, value: f64) {
+        self.sink.progress(Progress::Metric(BTreeMap::from([(name.to_owned(), value)])));
+    }
+
+    /// Says that a file changed.
+    pub fn file_changed(&self, path: &RealPath) {
+        self.sink.progress(Progress::FileChanged(path.absolute()));
+    }
+
+    /// Runs blocking work off the async threads.
+    ///
+    /// # Errors
+    /// What the job returns; internal where it panics.
+    pub async fn blocking<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let (sender, receiver) = oneshot::channel();
+        self.world.pool.run(Box::new(move || drop(sender.send(job()))));
+        receiver.await.map_err(|_| {
+            Failure::internal("the tool failed while it worked").diagnose("blocking job panicked")
+        })?
+    }
+}

@@ -1,0 +1,225 @@
+//! Files, as the runtime and the tools see them.
+//!
+//! Blocking on purpose (call it inside [`crate::Cx::blocking`]) and coarse on purpose (a walk visits tens of
+//! thousands of files). Every path is opened beneath its root without following links, so that what was
+//! judged is what is opened.
+
+use crate::{Cancel, Failure, FileChange, PathArg, RealPath};
+use std::{ops::ControlFlow, sync::Arc, time::SystemTime};
+
+/// What stands at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link, where links aren't followed.
+    Link,
+    /// A pipe, socket or device, with its name for people.
+    Special(&'static str),
+}
+
+/// What is known of a file without reading it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stat {
+    /// What it is.
+    pub kind: FileKind,
+    /// Its length in bytes.
+    pub len: u64,
+    /// When its content last changed.
+    pub modified: Option<SystemTime>,
+    /// How many names it has.
+    pub links: u64,
+    /// Permission bits, 0 where the system has none.
+    pub mode: u32,
+}
+
+/// One entry of a listing or a walk.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Where it is.
+    pub path: RealPath,
+    /// What it is; links aren't followed.
+    pub kind: FileKind,
+    /// Its length in bytes.
+    pub len: u64,
+    /// When its content last changed.
+    pub modified: Option<SystemTime>,
+    /// How deep beneath the walked folder, from 1.
+    pub depth: usize,
+}
+
+/// A folder's entries by name.
+#[derive(Debug, Clone, Default)]
+pub struct Listing {
+    /// The first entries.
+    pub entries: Vec<Entry>,
+    /// How many more there are.
+    pub left_out: u64,
+}
+
+/// What must hold for a write to happen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WriteMode {
+    /// Nothing may stand there; missing folders are made.
+    New,
+    /// The content there must have this SHA-256 (hex).
+    Over {
+        /// The hash of the content that is replaced.
+        before: Arc<str>,
+    },
+}
+
+/// A filter over real paths: `true` leaves the path out and counts it as denied.
+pub type Skip = Arc<dyn Fn(&RealPath) -> bool + Send + Sync>;
+
+/// How a walk goes.
+#[derive(Clone, Default)]
+pub struct WalkOptions {
+    /// Also what ignore rules and leading dots hide; `.git` never.
+    pub ignored: bool,
+    /// At most so deep, 1 is the folder's own entries.
+    pub depth: Option<usize>,
+    /// Only paths that match one of these globs, gitignore syntax, `!` excludes.
+    pub globs: Vec<String>,
+    /// Only files of these types (`rust`, `py`, as ripgrep names them).
+    pub types: Vec<String>,
+    /// What a rule denies.
+    pub skip: Option<Skip>,
+    /// Ends the walk early.
+    pub cancel: Cancel,
+}
+
+/// What a walk or search left out, counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WalkReport {
+    /// Files looked at.
+    pub files: u64,
+    /// Paths that a rule denies.
+    pub denied: u64,
+    /// Pipes, sockets and devices.
+    pub special: u64,
+    /// Binary files, where text was searched.
+    pub binary: u64,
+    /// What couldn't be read, the first few with their reason.
+    pub errors: Vec<String>,
+    /// How many couldn't be read.
+    pub error_count: u64,
+    /// Whether the visitor or a cancel ended it early.
+    pub stopped: bool,
+}
+
+/// What to search for.
+#[derive(Clone, Default)]
+pub struct GrepQuery {
+    /// A regular expression, or plain text where `fixed`.
+    pub pattern: String,
+    /// Whether the pattern is plain text.
+    pub fixed: bool,
+    /// Whether case counts.
+    pub ignore_case: bool,
+    /// Whether a match may span lines.
+    pub multiline: bool,
+    /// Lines of context on each side.
+    pub context: usize,
+    /// Where to look.
+    pub walk: WalkOptions,
+}
+
+/// One line of a file that matched, or of its context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrepLine {
+    /// Its number, from 1.
+    pub number: u64,
+    /// Its text without the line end, undecodable bytes replaced.
+    pub text: String,
+    /// Whether it matched, or is context.
+    pub matched: bool,
+    /// Whether lines were left out before it.
+    pub after_gap: bool,
+}
+
+/// The matches in one file.
+#[derive(Debug, Clone)]
+pub struct GrepHit {
+    /// The file.
+    pub path: RealPath,
+    /// When it last changed.
+    pub modified: Option<SystemTime>,
+    /// How many lines matched.
+    pub count: u64,
+    /// The lines, at most 1,000 a file and 2,000 bytes a line.
+    pub lines: Vec<GrepLine>,
+    /// How many matching lines were left out of `lines`.
+    pub left_out: u64,
+}
+
+/// Held while one process writes a file; released when dropped.
+pub trait FileLock: Send {}
+
+/// The files of a workspace and its further roots.
+pub trait Files: Send + Sync {
+    /// The workspace's root.
+    fn workspace(&self) -> RealPath;
+
+    /// Follows all links. What doesn't exist yet is resolved as far as it does.
+    ///
+    /// # Errors
+    /// Invalid input for an unusable path, for example one with a NUL byte or `..` beneath something missing.
+    fn resolve(&self, path: &PathArg) -> Result<RealPath, Failure>;
+
+    /// What stands there.
+    ///
+    /// # Errors
+    /// Not found; conflict where a link stands in the way.
+    fn stat(&self, at: &RealPath) -> Result<Stat, Failure>;
+
+    /// Reads at most `max_bytes` from `offset`.
+    ///
+    /// # Errors
+    /// Not found, a folder, or a special file (never opened, so it can't block).
+    fn read(&self, at: &RealPath, offset: u64, max_bytes: usize) -> Result<Vec<u8>, Failure>;
+
+    /// The entries of a folder by name, at most `max`.
+    ///
+    /// # Errors
+    /// Not found, or not a folder.
+    fn list(&self, at: &RealPath, max: usize) -> Result<Listing, Failure>;
+
+    /// Writes the whole content: a temporary file beside the target, synced, renamed over it, read back.
+    /// Keeps mode, owner and links; a file with several names is written in place.
+    ///
+    /// # Errors
+    /// Conflict where `mode` doesn't hold; the file is then unchanged.
+    fn write(&self, at: &RealPath, content: &[u8], mode: &WriteMode) -> Result<FileChange, Failure>;
+
+    /// Visits what is beneath `tree`, folders before their content.
+    ///
+    /// # Errors
+    /// Not found, or an unusable glob or type.
+    fn walk(
+        &self,
+        tree: &RealPath,
+        options: &WalkOptions,
+        visit: &mut dyn FnMut(&Entry) -> ControlFlow<()>,
+    ) -> Result<WalkReport, Failure>;
+
+    /// Searches the files beneath `tree` (or that one file), in the order of paths.
+    ///
+    /// # Errors
+    /// Invalid input for a bad pattern, glob or type; not found.
+    fn grep(
+        &self,
+        tree: &RealPath,
+        query: &GrepQuery,
+        visit: &mut dyn FnMut(GrepHit) -> ControlFlow<()>,
+    ) -> Result<WalkReport, Failure>;
+
+    /// Excludes other processes (and other sessions of this one) from writing the same file.
+    /// Waits until it is free or `cancel` fires.
+    ///
+    /// # Errors
+    /// Cancelled; unavailable where the lock can't be made.
+    fn lock(&self, at: &RealPath, cancel: &Cancel) -> Result<Box<dyn FileLock>, Failure>;
+}

@@ -1,0 +1,52 @@
+//! The vocabulary of haft: what a tool declares, what a call is, what it touches and how it ends, and the
+//! traits behind which the world stands.
+//!
+//! This is what tool authors depend on. It does no I/O and needs no async runtime. Keeps the invariants
+//! "what is judged is what runs" ([`AnyTool::bind`]) and "claims and handles end with the call" ([`Cx`]).
+
+mod approve;
+mod build;
+mod call;
+mod cancel;
+mod cx;
+mod effects;
+mod event;
+mod failure;
+mod files;
+mod http;
+mod name;
+mod output;
+mod process;
+mod spec;
+mod state;
+mod tool;
+mod world;
+
+pub use approve::{Answer, Approver, NoApprover, Preview, Question};
+pub use build::{ToolBuilder, tool};
+pub use call::{CallId, Ended, Input, Outcome, Request, TraceStep, Why};
+pub use cancel::Cancel;
+pub use cx::{Capture, Captured, Cx, Nested, SessionView, Sink};
+pub use effects::{EffectTemplate, Effects, PathArg, RealPath, Touch};
+pub use event::{Event, Progress};
+pub use failure::{Failure, FailureKind};
+pub use files::{
+    Entry, FileKind, FileLock, Files, GrepHit, GrepLine, GrepQuery, Listing, Skip, Stat, WalkOptions,
+    WalkReport, WriteMode,
+};
+pub use http::{Http, HttpBody, HttpRequest, HttpResponse};
+pub use name::{NAME_MAX_CHARS, NameError, ToolName, humanise};
+pub use output::{Block, FileChange, IntoOutput, Json, Output, Seen, Shape, Truncation};
+pub use process::{Command, Exit, Processes, Status, Stdio, StopReason, Survivor};
+pub use spec::{
+    Display, Example, Exposure, Flags, LONG_TIMEOUT, OUTPUT_MAX_BYTES, OUTPUT_MAX_LINES, Permission, Risk,
+    Spec, TIMEOUT,
+};
+pub use state::{Change, Counter, Held, LineLog, SpillFile, StateEntry, StateFolder};
+pub use tool::{AnyTool, Bound, OwnCheck, Tool, erase};
+pub use world::{Clock, Pool, World};
+
+/// A boxed future that can move between threads.
+pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// A boxed stream that can move between threads.
+pub type BoxStream<'a, T> = std::pin::Pin<Box<dyn futures_core::Stream<Item = T> + Send + 'a>>;

@@ -1,0 +1,103 @@
+//! Child processes, as the runtime and the tools see them.
+
+use crate::{BoxFuture, Cancel, Failure, RealPath};
+use serde::Serialize;
+use std::time::Duration;
+
+/// Which stream a piece of output came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stdio {
+    /// Standard output, or both where they are merged.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// What to run.
+#[derive(Debug, Clone)]
+pub struct Command {
+    /// Program and arguments; the program is looked up on the child's `PATH`.
+    pub argv: Vec<String>,
+    /// Where it runs.
+    pub cwd: RealPath,
+    /// Variables on top of the allow-listed ones.
+    pub env: Vec<(String, String)>,
+    /// All of its standard input; empty means closed.
+    pub stdin: Vec<u8>,
+    /// Both streams through one pipe, as they came.
+    pub merged: bool,
+    /// Its tree is stopped after this time.
+    pub deadline: Option<Duration>,
+    /// Whether to hand it a file by `HAFT_REPORT` whose first 64 KiB come back in [`Exit::report`].
+    pub report: bool,
+}
+
+impl Command {
+    /// A command with closed input, separate streams and no deadline.
+    pub fn new(argv: Vec<String>, cwd: RealPath) -> Self {
+        Self { argv, cwd, env: Vec::new(), stdin: Vec::new(), merged: false, deadline: None, report: false }
+    }
+}
+
+/// How the first process of the tree ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Status {
+    /// It exited.
+    Code(i32),
+    /// A signal ended it.
+    Signal(i32),
+}
+
+/// Why the tree ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StopReason {
+    /// The first process ended by itself.
+    Itself,
+    /// The deadline passed.
+    Deadline,
+    /// The call was cancelled.
+    Cancelled,
+}
+
+/// A process that was still there when the first one had ended, and was stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Survivor {
+    /// Its process id.
+    pub pid: i32,
+    /// Its name as the system gives it.
+    pub name: String,
+}
+
+/// The end of a tree of processes: nothing of it is left.
+#[derive(Debug, Clone)]
+pub struct Exit {
+    /// How the first process ended.
+    pub status: Status,
+    /// Why.
+    pub reason: StopReason,
+    /// What had to be stopped after it; at most 16 are named.
+    pub survivors: Vec<Survivor>,
+    /// How many there were.
+    pub survivor_count: usize,
+    /// What it wrote to the report file.
+    pub report: Vec<u8>,
+}
+
+/// Starts processes and owns all they start.
+pub trait Processes: Send + Sync {
+    /// Runs a command to its end. Output goes to `output` as it comes, in pieces of at most 64 KiB.
+    ///
+    /// Returns when the first process has ended, whatever its children hold: those are stopped. A deadline or
+    /// cancel sends TERM to the whole tree and KILL after 2 s. Dropping the future kills the tree at once.
+    ///
+    /// # Errors
+    /// Not found where there is no such program; unavailable where the system can't start more.
+    fn run<'a>(
+        &'a self,
+        command: Command,
+        cancel: &'a Cancel,
+        output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
+    ) -> BoxFuture<'a, Result<Exit, Failure>>;
+}

@@ -1,0 +1,105 @@
+//! The server as its host sees it.
+
+use crate::{McpError, desk::Desk, lines::Lines, outbox::Outbox, sdk};
+use haft_runtime::{Executor, Session};
+use std::{io, sync::Arc, time::Duration};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::timeout,
+};
+
+/// How long a client that has left may take to read the last replies.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
+
+const INSTRUCTIONS: &str = "Tools of this machine, under haft's permissions. \
+    A call that is refused, fails or has invalid input comes back as an error result whose text says what \
+    went wrong and what would put it right. Calls that touch the same files take effect in the order in \
+    which they were sent. A long result is cut, and its text names the file that holds all of it.";
+
+/// What the server says about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerInfo {
+    /// Its name for machines.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// What a model should know about all of its tools; one short paragraph.
+    pub instructions: String,
+}
+
+impl ServerInfo {
+    /// A server of this name and version, with haft's instructions.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self { name: name.into(), version: version.into(), instructions: INSTRUCTIONS.to_owned() }
+    }
+
+    /// Replaces the instructions.
+    #[must_use]
+    pub fn with_instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.instructions = instructions.into();
+        self
+    }
+}
+
+impl Default for ServerInfo {
+    fn default() -> Self {
+        Self::new("haft", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+/// Serves one session's tools to one client.
+///
+/// Questions go to the session's approver; one without a person behind it denies them.
+pub struct McpServer {
+    executor: Executor,
+    session: Arc<Session>,
+    info: ServerInfo,
+}
+
+impl McpServer {
+    /// A server for `session`; nothing happens before [`McpServer::serve`].
+    pub fn new(executor: Executor, session: Arc<Session>, info: ServerInfo) -> Self {
+        Self { executor, session, info }
+    }
+
+    /// Serves until the client leaves: the end of `input`, or an `output` that takes no more. The session
+    /// stays open; ending its run is up to whoever opened it.
+    ///
+    /// # Errors
+    /// Input or output broke, other than by the client going away.
+    ///
+    /// # Cancellation
+    /// Dropping the future cancels the calls that run.
+    ///
+    /// # Limits
+    /// A line has at most 16 MiB, a client at most 1,024 open requests; what is beyond is answered with an
+    /// error. Once the client has left, calls are cancelled and get 3 s to end.
+    pub async fn serve<I, O>(self, input: I, output: O) -> Result<(), McpError>
+    where
+        I: AsyncRead + Send + Unpin + 'static,
+        O: AsyncWrite + Send + Unpin + 'static,
+    {
+        let (outbox, mut writer) = Outbox::open(output);
+        let desk = Arc::new(Desk::new(self.executor, self.session, outbox, self.info));
+        let ending = desk.ending.clone().drop_guard();
+        let served = sdk::serve(&desk, Lines::new(input)).await;
+        drop(ending);
+        desk.outbox.close();
+        match timeout(FLUSH_TIMEOUT, &mut writer).await {
+            Ok(Ok(Err(error))) if has_left(&error) => return Ok(()),
+            Ok(Ok(Err(error))) => return Err(McpError::Output(error)),
+            Ok(_) => {}
+            Err(_) => writer.abort(),
+        }
+        match desk.input_fault() {
+            Some(error) if !has_left(&error) => Err(McpError::Input(error)),
+            _ => served,
+        }
+    }
+}
+
+fn has_left(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
+}

@@ -1,0 +1,509 @@
+//! The server over two pipes: raw lines as one peer, the SDK's client as the other.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+use haft_core::{
+    AnyTool, Bound, BoxFuture, Cx, EffectTemplate, Effects, Event, Failure, Json, Output, Permission, Risk,
+    SessionView, Spec, tool,
+};
+use haft_mcp::{McpError, McpServer, ServerInfo};
+use haft_test::Harness;
+use rmcp::{
+    ClientLifecycleMode,
+    model::{CallToolRequestParams, ProtocolVersion},
+    serve_client, serve_client_with_lifecycle,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, duplex},
+    sync::Notify,
+    task::{JoinHandle, yield_now},
+    time::timeout,
+};
+
+/// Far more than anything here takes; only a hang reaches it.
+const PATIENCE: Duration = Duration::from_secs(20);
+const PIPE_BYTES: usize = 1 << 20;
+const OUTCOME: &str = "dev.haft/outcome";
+
+/// Starts a server; the client's ends of its pipes.
+fn serve(harness: &Harness) -> (DuplexStream, DuplexStream, JoinHandle<Result<(), McpError>>) {
+    let (to_server, input) = duplex(PIPE_BYTES);
+    let (output, from_server) = duplex(PIPE_BYTES);
+    let server = McpServer::new(harness.executor().clone(), harness.session().clone(), ServerInfo::default());
+    (to_server, from_server, tokio::spawn(server.serve(input, output)))
+}
+
+/// A client that speaks lines.
+struct Peer {
+    output: DuplexStream,
+    input: Lines<BufReader<DuplexStream>>,
+    server: JoinHandle<Result<(), McpError>>,
+}
+
+impl Peer {
+    fn new(harness: &Harness) -> Self {
+        let (output, input, server) = serve(harness);
+        Self { output, input: BufReader::new(input).lines(), server }
+    }
+
+    /// One that has shaken hands.
+    async fn legacy(harness: &Harness) -> Self {
+        let mut peer = Self::new(harness);
+        let reply = peer.ask(0, "initialize", initialize("2025-11-25")).await;
+        assert_eq!(reply["result"]["protocolVersion"], "2025-11-25");
+        peer.tell("notifications/initialized", json!({})).await;
+        peer
+    }
+
+    async fn say(&mut self, line: &str) {
+        self.output.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    }
+
+    async fn tell(&mut self, method: &str, params: Value) {
+        self.say(&json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string()).await;
+    }
+
+    async fn send(&mut self, id: u64, method: &str, params: Value) {
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()).await;
+    }
+
+    async fn hear(&mut self) -> Value {
+        let line = timeout(PATIENCE, self.input.next_line()).await.unwrap().unwrap();
+        serde_json::from_str(&line.unwrap()).unwrap()
+    }
+
+    /// Asks, and expects the reply as the next line.
+    async fn ask(&mut self, id: u64, method: &str, params: Value) -> Value {
+        self.send(id, method, params).await;
+        let reply = self.hear().await;
+        assert_eq!(reply["id"], id, "{reply}");
+        reply
+    }
+
+    async fn call(&mut self, id: u64, tool: &str, arguments: Value) -> Value {
+        self.ask(id, "tools/call", json!({"name": tool, "arguments": arguments})).await["result"].take()
+    }
+
+    /// Closes the input and waits for the server's end.
+    async fn leave(self) -> Result<(), McpError> {
+        drop(self.output);
+        timeout(PATIENCE, self.server).await.unwrap().unwrap()
+    }
+}
+
+fn initialize(version: &str) -> Value {
+    json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "peer", "version": "1"}})
+}
+
+/// Parameters of the modern era.
+fn modern(mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    params
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Entry {
+    /// What to append
+    n: u64,
+}
+
+/// Writes one file by name, and takes the longer the smaller its number is.
+fn append(list: &Arc<Mutex<Vec<u64>>>) -> Arc<dyn AnyTool> {
+    let list = Arc::clone(list);
+    tool("append", "Appends a number to the list.")
+        .permission(Permission::Auto)
+        .risk(Risk::Safe)
+        .effects(EffectTemplate { writes: vec!["list.txt".into()], ..EffectTemplate::default() })
+        .with(Spec::concurrency_safe)
+        .run(move |entry: Entry, _cx| {
+            let list = Arc::clone(&list);
+            async move {
+                for _ in entry.n..100 {
+                    yield_now().await;
+                }
+                list.lock().unwrap().push(entry.n);
+                Ok(entry.n.to_string())
+            }
+        })
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Nothing {}
+
+/// Says that it runs, waits for its cancel, says that it was cancelled.
+fn wait(running: &Arc<Notify>, cancelled: &Arc<Notify>) -> Arc<dyn AnyTool> {
+    let (running, cancelled) = (Arc::clone(running), Arc::clone(cancelled));
+    tool("wait", "Waits until it is cancelled.").risk(Risk::Safe).read_only().run(
+        move |_: Nothing, cx: Cx| {
+            let (running, cancelled) = (Arc::clone(&running), Arc::clone(&cancelled));
+            async move {
+                running.notify_one();
+                cx.cancel.fired().await;
+                cancelled.notify_one();
+                Err::<String, _>(Failure::cancelled())
+            }
+        },
+    )
+}
+
+fn talk() -> Arc<dyn AnyTool> {
+    tool("talk", "Says two things.").risk(Risk::Safe).read_only().run(|_: Nothing, cx: Cx| async move {
+        cx.log("first");
+        cx.log("second");
+        Ok("done")
+    })
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Sum {
+    sum: u64,
+}
+
+fn sum() -> Arc<dyn AnyTool> {
+    tool("sum", "Adds one.")
+        .risk(Risk::Safe)
+        .read_only()
+        .run(|entry: Entry, _cx| async move { Ok(Json(Sum { sum: entry.n + 1 })) })
+}
+
+/// A tool that brings its schema and says its input back.
+struct Mirror(Arc<Spec>);
+
+impl Mirror {
+    fn tool() -> Arc<dyn AnyTool> {
+        let spec = Spec::new("mirror", "Says its input back.").read_only().with_risk(Risk::Safe);
+        Arc::new(Self(Arc::new(spec.with_input_schema(Self::schema()))))
+    }
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {"n": {"type": "integer", "x-unit": "bytes"}, "f": {"type": "number"}},
+            "x-vendor": {"b": 1, "a": [2]},
+        })
+    }
+}
+
+impl AnyTool for Mirror {
+    fn spec(&self) -> &Arc<Spec> {
+        &self.0
+    }
+
+    fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {
+        Ok(Box::new(Reflection(input)))
+    }
+}
+
+struct Reflection(Arc<Value>);
+
+impl Bound for Reflection {
+    fn effects(&self, _: &dyn SessionView) -> Effects {
+        Effects::none()
+    }
+
+    fn run(self: Box<Self>, _: Cx) -> BoxFuture<'static, Result<Output, Failure>> {
+        Box::pin(async move { Ok(Output::text(self.0.to_string())) })
+    }
+}
+
+#[tokio::test]
+async fn a_legacy_client_shakes_hands() {
+    let harness = Harness::new();
+    let mut peer = Peer::new(&harness);
+    // Neither may end the server, whatever comes first.
+    peer.tell("notifications/initialized", json!({})).await;
+    assert_eq!(peer.ask(1, "ping", json!({})).await["result"], json!({}));
+    let result = peer.ask(2, "initialize", initialize("2025-06-18")).await["result"].take();
+    assert_eq!(result["protocolVersion"], "2025-06-18");
+    assert_eq!(result["capabilities"], json!({"tools": {"listChanged": true}}));
+    assert_eq!(result["serverInfo"]["name"], "haft");
+    assert!(result["instructions"].as_str().is_some_and(|text| !text.is_empty()));
+    assert_eq!(peer.ask(3, "ping", json!({})).await["result"], json!({}));
+    assert_eq!(peer.ask(4, "prompts/list", json!({})).await["error"]["code"], -32_601);
+    peer.leave().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_modern_client_discovers() {
+    let harness = Harness::new();
+    harness.register(sum());
+    let mut peer = Peer::new(&harness);
+    assert_eq!(peer.ask(1, "server/discover", json!({})).await["error"]["code"], -32_602);
+    let result = peer.ask(2, "server/discover", modern(json!({}))).await["result"].take();
+    assert_eq!(result["supportedVersions"], json!(["2026-07-28"]));
+    assert_eq!(result["resultType"], "complete");
+    assert_eq!(result["capabilities"], json!({"tools": {"listChanged": true}}));
+    let params = modern(json!({"name": "sum", "arguments": {"n": 1}}));
+    let result = peer.ask(3, "tools/call", params).await["result"].take();
+    assert_eq!(result["resultType"], "complete");
+    assert_eq!(result["structuredContent"], json!({"sum": 2}));
+    assert_eq!(result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "haft");
+    assert_eq!(peer.ask(4, "tools/list", json!({})).await["error"]["code"], -32_602);
+    peer.leave().await.unwrap();
+}
+
+#[tokio::test]
+async fn both_eras_list_all_tools_as_declared() {
+    let harness = Harness::new();
+    harness.register(sum());
+    harness.register(Mirror::tool());
+    let mut peer = Peer::legacy(&harness).await;
+    let legacy = peer.ask(1, "tools/list", json!({})).await["result"].take();
+    assert_eq!(legacy.get("resultType"), None);
+    let tools = legacy["tools"].as_array().unwrap();
+    let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert!(names.is_sorted() && names.contains(&"sum"), "{names:?}");
+    let mirror = tools.iter().find(|tool| tool["name"] == "mirror").unwrap();
+    assert_eq!(mirror["inputSchema"].to_string(), Mirror::schema().to_string());
+    let hints = json!({
+        "title": "Mirror", "readOnlyHint": true, "destructiveHint": false,
+        "idempotentHint": false, "openWorldHint": false,
+    });
+    assert_eq!(mirror["annotations"], hints);
+    let modern = peer.ask(2, "tools/list", modern(json!({}))).await["result"].take();
+    assert_eq!((&modern["resultType"], &modern["ttlMs"]), (&json!("complete"), &json!(0)));
+    assert_eq!(modern["cacheScope"], "private");
+    assert_eq!(modern["tools"], legacy["tools"]);
+    let refused = peer.ask(3, "tools/list", json!({"cursor": "x"})).await;
+    assert_eq!(refused["error"]["code"], -32_602);
+}
+
+#[tokio::test]
+async fn a_call_comes_back_whatever_its_outcome() {
+    let harness = Harness::new();
+    harness.register(sum());
+    let mut peer = Peer::legacy(&harness).await;
+    let done = peer.call(1, "sum", json!({"n": 4})).await;
+    assert_eq!(done["content"], json!([{"type": "text", "text": "{\"sum\":5}"}]));
+    assert_eq!((&done["structuredContent"], &done["isError"]), (&json!({"sum": 5}), &json!(false)));
+    assert_eq!(done["_meta"][OUTCOME], "completed");
+    // A model can mend its input, but nobody can mend a name that leads nowhere.
+    let invalid = peer.call(2, "sum", json!({"n": "many"})).await;
+    assert_eq!((&invalid["isError"], &invalid["_meta"][OUTCOME]), (&json!(true), &json!("invalid")));
+    let unknown = peer.ask(3, "tools/call", json!({"name": "sun"})).await;
+    assert_eq!(unknown["error"]["code"], -32_602);
+    let message = unknown["error"]["message"].as_str().unwrap();
+    assert!(message.contains("Unknown tool: sun") && message.contains("sum"), "{message}");
+    let nameless = peer.ask(4, "tools/call", json!({"arguments": {}})).await;
+    assert_eq!(nameless["error"]["code"], -32_602);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn pipelined_writes_of_one_file_keep_their_order() {
+    let harness = Harness::new();
+    let list = Arc::new(Mutex::new(Vec::new()));
+    harness.register(append(&list));
+    let mut peer = Peer::legacy(&harness).await;
+    let call = |n: u64| {
+        let params = json!({"name": "append", "arguments": {"n": n}});
+        json!({"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": params}).to_string()
+    };
+    peer.say(&(1..=20).map(call).collect::<Vec<_>>().join("\n")).await;
+    for _ in 1..=20 {
+        let reply = peer.hear().await;
+        assert_eq!(reply["result"]["_meta"][OUTCOME], "completed", "{reply}");
+        assert_eq!(reply["result"]["content"][0]["text"], reply["id"].to_string());
+    }
+    assert_eq!(*list.lock().unwrap(), (1..=20).collect::<Vec<u64>>());
+}
+
+#[tokio::test]
+async fn arguments_reach_the_executor_as_they_were_written() {
+    let harness = Harness::new();
+    harness.register(Mirror::tool());
+    let mut events = harness.session().events();
+    let mut peer = Peer::legacy(&harness).await;
+    let arguments = r#"{ "n" : 18446744073709551615, "f": 1.50 }"#;
+    let params = format!(r#"{{"name":"mirror","arguments":{arguments}}}"#);
+    peer.say(&format!(r#"{{"jsonrpc":"2.0","id":"é","method":"tools/call","params":{params}}}"#)).await;
+    let reply = peer.hear().await;
+    assert_eq!(reply["id"], "é");
+    assert_eq!(reply["result"]["content"][0]["text"], r#"{"n":18446744073709551615,"f":1.5}"#);
+    let requested = std::iter::from_fn(|| events.try_next()).find_map(|event| match event {
+        Event::Requested { input, .. } => Some(input),
+        _ => None,
+    });
+    assert_eq!(requested.as_deref(), Some(arguments));
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_answered_and_ends_nothing() {
+    let harness = Harness::new();
+    harness.register(sum());
+    let mut peer = Peer::legacy(&harness).await;
+    let cases = [
+        ("{\"jsonrpc\":", -32_700, Value::Null),
+        ("nonsense", -32_700, Value::Null),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32_600, Value::Null),
+        (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, -32_600, Value::Null),
+        (r#"{"jsonrpc":"2.0","id":5}"#, -32_600, json!(5)),
+        (r#"{"jsonrpc":"2.0","id":6,"method":"tools/call","params":[]}"#, -32_602, json!(6)),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"no/such"}"#, -32_601, json!(7)),
+    ];
+    for (line, code, id) in cases {
+        peer.say("").await;
+        peer.say(line).await;
+        let reply = peer.hear().await;
+        assert_eq!((&reply["error"]["code"], &reply["id"]), (&json!(code), &id), "{line}");
+    }
+    assert_eq!(peer.call(8, "sum", json!({"n": 1})).await["isError"], false);
+}
+
+#[tokio::test]
+async fn an_id_in_use_is_refused() {
+    let harness = Harness::new();
+    let (running, cancelled) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    harness.register(wait(&running, &cancelled));
+    let mut peer = Peer::legacy(&harness).await;
+    peer.send(1, "tools/call", json!({"name": "wait"})).await;
+    running.notified().await;
+    assert_eq!(peer.ask(1, "ping", json!({})).await["error"]["code"], -32_600);
+}
+
+#[tokio::test]
+async fn a_cancelled_call_ends_without_a_reply() {
+    let harness = Harness::new();
+    let (running, cancelled) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    harness.register(wait(&running, &cancelled));
+    harness.register(sum());
+    let mut peer = Peer::legacy(&harness).await;
+    peer.send(1, "tools/call", json!({"name": "wait"})).await;
+    timeout(PATIENCE, running.notified()).await.unwrap();
+    peer.tell("notifications/cancelled", json!({"requestId": 1, "reason": "enough"})).await;
+    timeout(PATIENCE, cancelled.notified()).await.unwrap();
+    // The next lines are the replies to what follows.
+    peer.call(2, "sum", json!({"n": 1})).await;
+    assert_eq!(peer.ask(3, "ping", json!({})).await["result"], json!({}));
+}
+
+#[tokio::test]
+async fn progress_comes_before_the_reply() {
+    let harness = Harness::new();
+    harness.register(talk());
+    let mut peer = Peer::legacy(&harness).await;
+    peer.send(1, "tools/call", json!({"name": "talk", "_meta": {"progressToken": "p"}})).await;
+    let (mut last, mut said) = (0, String::new());
+    let reply = loop {
+        let message = peer.hear().await;
+        if message["method"] != "notifications/progress" {
+            break message;
+        }
+        assert_eq!(message["params"]["progressToken"], "p");
+        let count = message["params"]["progress"].as_u64().unwrap();
+        assert!(count > last, "progress must rise");
+        last = count;
+        said.push_str(message["params"]["message"].as_str().unwrap());
+    };
+    assert_eq!(reply["id"], 1);
+    assert!(said.contains("first") && said.contains("second"), "{said}");
+    // Without a token nobody asked for it.
+    assert_eq!(peer.call(2, "talk", json!({})).await["isError"], false);
+}
+
+#[tokio::test]
+async fn what_was_piped_in_is_answered_after_the_end_of_input() {
+    let harness = Harness::new();
+    let (running, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (told, waited) = (Arc::clone(&running), Arc::clone(&go_on));
+    harness.register(tool("slow", "Waits a while.").read_only().run(move |_: Nothing, _| {
+        let (told, waited) = (Arc::clone(&told), Arc::clone(&waited));
+        async move {
+            told.notify_one();
+            waited.notified().await;
+            Ok("done")
+        }
+    }));
+    let mut peer = Peer::legacy(&harness).await;
+    peer.send(1, "tools/call", json!({"name": "slow"})).await;
+    timeout(PATIENCE, running.notified()).await.unwrap();
+    let Peer { output, mut input, server } = peer;
+    drop(output);
+    go_on.notify_one();
+    let reply: Value = serde_json::from_str(&input.next_line().await.unwrap().unwrap()).unwrap();
+    assert_eq!(reply["result"]["content"][0]["text"], "done");
+    timeout(PATIENCE, server).await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_input_cancels_what_runs_on() {
+    let harness = Harness::new();
+    let (running, cancelled) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    harness.register(wait(&running, &cancelled));
+    let mut peer = Peer::legacy(&harness).await;
+    peer.send(1, "tools/call", json!({"name": "wait"})).await;
+    timeout(PATIENCE, running.notified()).await.unwrap();
+    let Peer { output, mut input, server } = peer;
+    drop(output);
+    timeout(Duration::from_secs(60), cancelled.notified()).await.unwrap();
+    timeout(Duration::from_secs(60), server).await.unwrap().unwrap().unwrap();
+    let reply: Value = serde_json::from_str(&input.next_line().await.unwrap().unwrap()).unwrap();
+    assert_eq!((&reply["id"], &reply["result"]["_meta"][OUTCOME]), (&json!(1), &json!("cancelled")));
+    assert_eq!(input.next_line().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_at_once_is_no_fault() {
+    let harness = Harness::new();
+    Peer::new(&harness).leave().await.unwrap();
+    let peer = Peer::legacy(&harness).await;
+    let Peer { mut output, input, server } = peer;
+    // Only its reading end: there is nobody to answer any more.
+    drop(input);
+    output.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").await.unwrap();
+    timeout(PATIENCE, server).await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_new_tool_is_told_of() {
+    let harness = Harness::new();
+    let mut legacy = Peer::legacy(&harness).await;
+    // A reply shows that what came before it was taken in.
+    legacy.ask(1, "ping", json!({})).await;
+    let mut subscriber = Peer::new(&harness);
+    let filter = modern(json!({"notifications": {"toolsListChanged": true, "promptsListChanged": true}}));
+    subscriber.send(9, "subscriptions/listen", filter).await;
+    let acknowledged = subscriber.hear().await;
+    assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
+    assert_eq!(acknowledged["params"]["notifications"], json!({"toolsListChanged": true}));
+    harness.register(sum());
+    let (told, note) = (legacy.hear().await, subscriber.hear().await);
+    assert_eq!(told["method"], "notifications/tools/list_changed");
+    assert_eq!(note["method"], "notifications/tools/list_changed");
+    assert_eq!(note["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 9);
+    assert_eq!(legacy.call(2, "sum", json!({"n": 1})).await["isError"], false);
+    subscriber.leave().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_sdks_client_is_served_in_both_life_cycles() {
+    let harness = Harness::new();
+    let list = Arc::new(Mutex::new(Vec::new()));
+    harness.register(append(&list));
+    let arguments = json!({"n": 7}).as_object().cloned().unwrap();
+    let params = CallToolRequestParams::new("append").with_arguments(arguments);
+    for mode in [
+        ClientLifecycleMode::Initialize,
+        ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] },
+    ] {
+        let (to_server, from_server, server) = serve(&harness);
+        let client = serve_client_with_lifecycle((), (from_server, to_server), mode).await.unwrap();
+        assert!(client.list_all_tools().await.unwrap().iter().any(|tool| tool.name == "append"));
+        let result = client.call_tool(params.clone()).await.unwrap();
+        assert_eq!(result.content[0].as_text().unwrap().text, "7");
+        client.cancel().await.unwrap();
+        timeout(PATIENCE, server).await.unwrap().unwrap().unwrap();
+    }
+    let (to_server, from_server, _server) = serve(&harness);
+    let client = serve_client((), (from_server, to_server)).await.unwrap();
+    assert_eq!(client.peer_info().unwrap().server_info.as_ref().unwrap().name, "haft");
+    assert_eq!(*list.lock().unwrap(), [7, 7]);
+}

@@ -1,0 +1,227 @@
+//! Plain questions to the machine, for the command line and for settings: these are the operator's own paths,
+//! not a model's, so they aren't held beneath a root.
+
+use crate::{fault, hash};
+use haft_core::{Failure, FailureKind};
+use rustix::fs::Access;
+use sha2::{Digest, Sha256};
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Read, Write},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{OpenOptionsExt, PermissionsExt},
+    },
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+/// A folder that is hashed to be trusted holds at most this much.
+pub const HASHED_FOLDER_MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// And at most so many files and folders.
+const HASHED_FOLDER_MAX_ENTRIES: usize = 10_000;
+
+/// Whether a new file may be run as a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Executable {
+    /// It may.
+    Yes,
+    /// It is only read.
+    No,
+}
+
+/// The whole content of a file; none where there is no such file.
+///
+/// # Errors
+/// Unavailable where it is longer than `max` bytes; invalid input for a folder, pipe, socket or device.
+pub fn read_file(path: &Path, max: u64) -> Result<Option<Vec<u8>>, Failure> {
+    let shown = path.to_string_lossy();
+    let flags = (rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits();
+    let flags = i32::try_from(flags).unwrap_or_default();
+    let read = || -> io::Result<(fs::Metadata, Vec<u8>)> {
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        let meta = file.metadata()?;
+        let mut bytes = Vec::new();
+        if meta.is_file() {
+            file.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
+        }
+        Ok((meta, bytes))
+    };
+    match read() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(fault::io("read", &shown, &error)),
+        Ok((meta, _)) if !meta.is_file() => {
+            Err(Failure::invalid(format!("{shown} is not a regular file; name another")))
+        }
+        Ok((_, bytes)) if u64::try_from(bytes.len()).is_ok_and(|len| len > max) => Err(Failure::new(
+            FailureKind::Unavailable,
+            format!("{shown} is longer than the {max} bytes that are read of it; shorten it"),
+        )),
+        Ok((_, bytes)) => Ok(Some(bytes)),
+    }
+}
+
+/// Makes a file that must not be there yet.
+///
+/// # Errors
+/// Conflict where something has that name.
+pub fn write_new_file(path: &Path, bytes: &[u8], executable: Executable) -> Result<(), Failure> {
+    let shown = path.to_string_lossy();
+    let mode = match executable {
+        Executable::Yes => 0o777,
+        Executable::No => 0o666,
+    };
+    let write = || -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    write().map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Failure::conflict(format!("{shown} exists already; remove it first or choose another name"))
+        }
+        _ => fault::io("write", &shown, &error),
+    })
+}
+
+/// Makes a folder and those above it.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn make_dirs(path: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(path).map_err(|error| fault::io("make the folder", &path.to_string_lossy(), &error))
+}
+
+/// When a file last changed; none where it isn't there.
+pub fn file_mtime(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).ok()?.modified().ok()
+}
+
+/// Whether this is a file that this user may run.
+pub fn is_executable(path: &Path) -> bool {
+    is_file(path) && rustix::fs::access(path, Access::EXEC_OK).is_ok()
+}
+
+/// Whether this is a regular file, or a link to one.
+pub fn is_file(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// Whether this is a folder, or a link to one.
+pub fn is_folder(path: &Path) -> bool {
+    path.is_dir()
+}
+
+/// The path with all links followed; none where it isn't there.
+pub fn real_path(path: &Path) -> Option<PathBuf> {
+    fs::canonicalize(path).ok()
+}
+
+/// The folder that the program was started in.
+///
+/// # Errors
+/// Not found where it was removed since.
+pub fn current_dir() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| fault::io("find", "the current folder", &error))
+}
+
+/// The user's home folder.
+pub fn home() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| home.is_absolute())
+}
+
+/// All of standard input.
+///
+/// # Errors
+/// Invalid input where there are more than `max` bytes.
+pub fn read_stdin(max: u64) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    io::stdin()
+        .lock()
+        .take(max.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(|error| fault::io("read", "standard input", &error))?;
+    if u64::try_from(bytes.len()).is_ok_and(|len| len > max) {
+        return Err(Failure::invalid(format!("standard input has more than {max} bytes; give less")));
+    }
+    Ok(bytes)
+}
+
+/// The names in a folder that are UTF-8, sorted; none where there is no such folder.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn folder_names(path: &Path) -> Result<Vec<String>, Failure> {
+    let read = || -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(path)? {
+            names.extend(entry?.file_name().into_string());
+        }
+        names.sort();
+        Ok(names)
+    };
+    match read() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        other => other.map_err(|error| fault::io("list", &path.to_string_lossy(), &error)),
+    }
+}
+
+/// The folder at or above `from` that holds `.git`.
+pub fn find_git_root(from: &Path) -> Option<PathBuf> {
+    from.ancestors().find(|folder| fs::symlink_metadata(folder.join(".git")).is_ok()).map(Path::to_owned)
+}
+
+/// SHA-256 over all that is in a folder: sorted relative names, whether each may be run, and the bytes.
+/// Links count by where they point and aren't followed.
+///
+/// # Errors
+/// Invalid input for more than 64 MiB, too many entries, or a pipe, socket or device.
+///
+/// # Limits
+/// [`HASHED_FOLDER_MAX_BYTES`].
+pub fn folder_hash(folder: &Path) -> Result<String, Failure> {
+    let mut found = Vec::new();
+    collect(folder, &mut found)?;
+    found.sort();
+    let mut hasher = Sha256::new();
+    let mut left = HASHED_FOLDER_MAX_BYTES;
+    for path in found {
+        let shown = path.to_string_lossy();
+        let trouble = |error: &io::Error| fault::io("hash", &shown, error);
+        let meta = fs::symlink_metadata(&path).map_err(|error| trouble(&error))?;
+        let (kind, content) = if meta.is_dir() {
+            ("d", Vec::new())
+        } else if meta.is_symlink() {
+            let target = fs::read_link(&path).map_err(|error| trouble(&error))?;
+            ("l", target.as_os_str().as_bytes().to_vec())
+        } else {
+            let content = read_file(&path, left)?.unwrap_or_default();
+            (if meta.permissions().mode() & 0o111 == 0 { "f" } else { "x" }, content)
+        };
+        left = left.saturating_sub(u64::try_from(content.len()).unwrap_or(u64::MAX));
+        let name = path.strip_prefix(folder).unwrap_or(&path).as_os_str().as_bytes();
+        // With their lengths, so that no two folders run together to the same bytes.
+        hasher.update(format!("{kind} {} {}\n", name.len(), content.len()));
+        hasher.update(name);
+        hasher.update(&content);
+    }
+    Ok(hash::hex(&hasher.finalize()))
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let trouble = |error: &io::Error| fault::io("hash", &folder.to_string_lossy(), error);
+    for entry in fs::read_dir(folder).map_err(|error| trouble(&error))? {
+        let entry = entry.map_err(|error| trouble(&error))?;
+        if found.len() >= HASHED_FOLDER_MAX_ENTRIES {
+            return Err(Failure::invalid(format!(
+                "{} holds more than {HASHED_FOLDER_MAX_ENTRIES} files; move what isn't needed out of it",
+                folder.display()
+            )));
+        }
+        found.push(entry.path());
+        if entry.file_type().map_err(|error| trouble(&error))?.is_dir() {
+            collect(&entry.path(), found)?;
+        }
+    }
+    Ok(())
+}

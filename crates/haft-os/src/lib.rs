@@ -1,0 +1,52 @@
+//! The operating system behind haft's traits: files beneath a root, walking and searching, atomic writes,
+//! locks, the state folder, processes, HTTP.
+//!
+//! The only crate that touches the operating system. It decides nothing: what may be read, written or run
+//! was judged before. Keeps the invariants "paths are opened beneath a root handle, so what was judged is
+//! what is opened" ([`OsFiles`]) and "each child is owned and tracked" ([`OsProcesses`]).
+
+mod clock;
+mod environment;
+mod fault;
+mod files;
+mod grep;
+mod hash;
+pub mod host;
+mod http;
+mod journal;
+mod lock;
+mod pool;
+mod process;
+mod resolve;
+mod root;
+mod similar;
+mod state;
+mod state_folder;
+mod walk;
+mod watch;
+mod write;
+mod xattr;
+
+pub use clock::SystemClock;
+pub use environment::Environment;
+pub use files::OsFiles;
+pub use http::OsHttp;
+pub use pool::TokioPool;
+pub use process::OsProcesses;
+pub use root::Beneath;
+pub use state::{OsState, Spill};
+pub use watch::FolderWatch;
+
+use std::sync::Arc;
+
+/// The real world: these files and processes, HTTP by the system's certificates, the system's clock, tokio's
+/// blocking threads.
+pub fn world(files: OsFiles, processes: OsProcesses) -> haft_core::World {
+    haft_core::World {
+        files: Arc::new(files),
+        processes: Arc::new(processes),
+        http: Arc::new(OsHttp::default()),
+        clock: Arc::new(SystemClock),
+        pool: Arc::new(TokioPool),
+    }
+}

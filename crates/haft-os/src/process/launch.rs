@@ -1,0 +1,174 @@
+//! Starts a command: pipes, environment, folder, supervisor; and says why where that fails.
+
+use super::{control::Control, supervisor};
+use crate::environment::Environment;
+use haft_core::{Command, Failure, FailureKind};
+use rustix::{
+    fs::{Access, AtFlags, accessat},
+    io::Errno,
+};
+use std::{
+    io,
+    os::fd::OwnedFd,
+    process::{Command as StdCommand, Stdio},
+};
+use tempfile::NamedTempFile;
+use tokio::{
+    net::unix::pipe::{Receiver, Sender},
+    process::Command as TokioCommand,
+    task::JoinHandle,
+};
+
+/// The variable that names the report file.
+const REPORT: &str = "HAFT_REPORT";
+
+/// A command that has started.
+pub(super) struct Launched {
+    /// The supervisor's socket.
+    pub(super) control: Control,
+    /// The supervisor's process id.
+    pub(super) supervisor: i32,
+    /// Reaps the supervisor, also when the call was dropped.
+    pub(super) reaper: JoinHandle<()>,
+    /// Standard output, or both streams.
+    pub(super) out: Receiver,
+    /// Standard error where it is apart.
+    pub(super) err: Option<Receiver>,
+    /// Standard input, and what goes there.
+    pub(super) input: Option<(Sender, Vec<u8>)>,
+    /// The report file.
+    pub(super) report: Option<NamedTempFile>,
+}
+
+/// Starts the command. Blocks until the program is executed; must be in a tokio runtime.
+///
+/// # Errors
+/// As [`haft_core::Processes::run`].
+pub(super) fn launch(command: Command, environment: &Environment) -> Result<Launched, Failure> {
+    let Some((program, arguments)) = command.argv.split_first() else {
+        return Err(Failure::invalid("the command is empty; name a program to run"));
+    };
+    let folder = open_folder(&command)?;
+    let mut os = StdCommand::new(program);
+    os.args(arguments)
+        .env_clear()
+        .envs(environment.for_child())
+        .envs(command.env.iter().map(|(name, value)| (name, value)));
+    let report = command.report.then(NamedTempFile::new).transpose().map_err(|fault| no_pipe(&fault))?;
+    if let Some(report) = &report {
+        os.env(REPORT, report.path());
+    }
+    let mut plumbed =
+        plumb(&mut os, command.merged, !command.stdin.is_empty()).map_err(|fault| no_pipe(&fault))?;
+    supervisor::put_between(&mut os, &plumbed.theirs, &folder).map_err(|fault| no_pipe(&fault))?;
+    let mut os = TokioCommand::from(os);
+    let mut child = os.spawn().map_err(|fault| not_started(program, &command, &fault))?;
+    // With it go haft's copies of the child's ends, without which no end would ever be seen.
+    drop(os);
+    drop(plumbed.theirs);
+    let supervisor = child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or_default();
+    plumbed.control.supervised_by(supervisor);
+    let reaper = tokio::spawn(async move { drop(child.wait().await) });
+    Ok(Launched {
+        control: plumbed.control,
+        supervisor,
+        reaper,
+        out: plumbed.out,
+        err: plumbed.err,
+        input: plumbed.input.map(|sender| (sender, command.stdin)),
+        report,
+    })
+}
+
+/// The folder it runs in, opened without following links beneath its root.
+fn open_folder(command: &Command) -> Result<OwnedFd, Failure> {
+    let folder = crate::root::open_folder(&command.cwd)?;
+    // Seen here, as it couldn't be told from a program that may not be executed later.
+    match accessat(&folder, ".", Access::EXEC_OK, AtFlags::empty()) {
+        Err(Errno::ACCESS) => Err(Failure::new(
+            FailureKind::Permission,
+            format!("nothing can run in {}: this user may not enter the folder", command.cwd.absolute()),
+        )),
+        _ => Ok(folder),
+    }
+}
+
+/// haft's ends of the pipes and of the control socket.
+struct Plumbed {
+    control: Control,
+    theirs: OwnedFd,
+    out: Receiver,
+    err: Option<Receiver>,
+    input: Option<Sender>,
+}
+
+/// Makes the pipes and hands the command its ends.
+fn plumb(os: &mut StdCommand, merged: bool, fed: bool) -> io::Result<Plumbed> {
+    let (control, theirs) = Control::pair()?;
+    let (out, writer) = io::pipe()?;
+    let err = if merged {
+        os.stderr(writer.try_clone()?);
+        None
+    } else {
+        let (err, writer) = io::pipe()?;
+        os.stderr(writer);
+        Some(Receiver::from_owned_fd(err.into())?)
+    };
+    os.stdout(writer);
+    let input = if fed {
+        let (reader, input) = io::pipe()?;
+        os.stdin(reader);
+        Some(Sender::from_owned_fd(input.into())?)
+    } else {
+        os.stdin(Stdio::null());
+        None
+    };
+    Ok(Plumbed { control, theirs, out: Receiver::from_owned_fd(out.into())?, err, input })
+}
+
+fn no_pipe(fault: &io::Error) -> Failure {
+    Failure::new(
+        FailureKind::Unavailable,
+        "the system gives no pipes or files for a command now; try again later",
+    )
+    .diagnose(fault.to_string())
+}
+
+/// Why a program couldn't be started, with the next step.
+fn not_started(program: &str, command: &Command, fault: &io::Error) -> Failure {
+    let failure = match Errno::from_io_error(fault) {
+        Some(Errno::NOENT | Errno::NOTDIR) if program.contains('/') => Failure::not_found(format!(
+            "there is no program `{program}` (relative paths start at {}), or the interpreter that its first \
+             line names is missing; check both paths",
+            command.cwd.absolute(),
+        )),
+        Some(Errno::NOENT | Errno::NOTDIR) => Failure::not_found(format!(
+            "there is no program `{program}` on the PATH; check the name, install it, or give its full path"
+        )),
+        Some(Errno::ACCESS | Errno::PERM) => Failure::new(
+            FailureKind::Permission,
+            format!(
+                "this user may not execute `{program}`; make it executable, or start it by its interpreter"
+            ),
+        ),
+        Some(Errno::TOOBIG) => Failure::invalid(
+            "the command is too long: its arguments and variables exceed what the system takes; \
+             hand long data over by standard input or a file",
+        ),
+        Some(Errno::NOEXEC) => {
+            Failure::invalid(format!("`{program}` is not a program that this system can execute"))
+        }
+        Some(Errno::NAMETOOLONG | Errno::LOOP) => {
+            Failure::invalid(format!("`{program}` is not a usable path of a program; check it"))
+        }
+        Some(Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE | Errno::TXTBSY) => Failure::new(
+            FailureKind::Unavailable,
+            format!("the system can't start `{program}` now; stop other processes or try again later"),
+        ),
+        None if fault.kind() == io::ErrorKind::InvalidInput => {
+            Failure::invalid("an argument or variable of the command contains a NUL character; leave it out")
+        }
+        _ => Failure::internal(format!("`{program}` couldn't be started: {fault}")),
+    };
+    failure.diagnose(fault.to_string())
+}

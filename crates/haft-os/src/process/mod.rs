@@ -1,0 +1,91 @@
+//! Child processes: every command runs beneath a supervisor of its own that ends all of its tree.
+//!
+//! Keeps these invariants: what a command started never outlives its call, nor haft, also when haft is
+//! killed; no process is signalled but those of the tree; nothing is waited for longer than the limits here
+//! say; children of an embedding program are never reaped.
+//!
+//! Where it ends: a process that took other rights (`sudo`) can't be killed by anyone without them, and one
+//! that kills its supervisor before it leaves its session escapes. Both need the sandbox.
+//!
+//! The program that embeds this must leave SIGPIPE ignored, as Rust does from the start: a child may
+//! close its input before it was given all of it.
+
+mod control;
+mod launch;
+mod run;
+pub(crate) mod stat;
+mod supervisor;
+mod tree;
+
+use crate::environment::Environment;
+use haft_core::{BoxFuture, Cancel, Command, Exit, Failure, FailureKind, Processes, Stdio};
+use std::{future::pending, sync::Arc};
+use tokio::{
+    select,
+    task::{AbortHandle, spawn_blocking},
+    time::{Instant, sleep_until},
+};
+
+/// The processes of this machine.
+///
+/// Needs a tokio runtime with I/O and time.
+#[derive(Debug, Clone)]
+pub struct OsProcesses {
+    environment: Arc<Environment>,
+}
+
+impl OsProcesses {
+    /// Processes that are given what `environment` allows.
+    pub fn new(environment: Environment) -> Self {
+        Self { environment: Arc::new(environment) }
+    }
+}
+
+impl Processes for OsProcesses {
+    fn run<'a>(
+        &'a self,
+        command: Command,
+        cancel: &'a Cancel,
+        output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
+    ) -> BoxFuture<'a, Result<Exit, Failure>> {
+        Box::pin(async move {
+            if cancel.is_fired() {
+                return Err(Failure::cancelled());
+            }
+            let deadline = command.deadline.and_then(|time| Instant::now().checked_add(time));
+            let environment = Arc::clone(&self.environment);
+            // Forking takes its time in a large process, and executing may hang on a network's file system.
+            let launching = spawn_blocking(move || launch::launch(command, &environment));
+            let _not_started = AbortOnDrop(launching.abort_handle());
+            let launched = select! {
+                biased;
+                () = cancel.fired() => return Err(Failure::cancelled()),
+                launched = launching => launched.map_err(|fault| {
+                    Failure::internal("the command couldn't be started").diagnose(fault.to_string())
+                })??,
+                () = at(deadline) => return Err(Failure::new(
+                    FailureKind::Timeout,
+                    "time ran out before the command had started; try again, or give it more time",
+                )),
+            };
+            run::Run::new(launched, output).finish(cancel, deadline).await
+        })
+    }
+}
+
+/// Waits until then; for ever where there is no limit.
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => pending().await,
+    }
+}
+
+/// Keeps what still waits for a thread from starting once nobody waits for it.
+struct AbortOnDrop(AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

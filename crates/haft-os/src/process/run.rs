@@ -1,0 +1,352 @@
+//! A running command from its start to the end of its tree.
+
+use super::{
+    at,
+    control::{Control, Record, is_for_now},
+    launch::Launched,
+    tree::{self, Process},
+};
+use haft_core::{Cancel, Exit, Failure, FailureKind, Status, Stdio, StopReason, Survivor};
+use rustix::process::Signal;
+use std::{
+    future::pending,
+    io::{self, Read, Seek},
+    os::unix::process::ExitStatusExt,
+    process::ExitStatus,
+    time::Duration,
+};
+use tempfile::NamedTempFile;
+use tokio::{
+    net::unix::pipe::{Receiver, Sender},
+    select,
+    task::{JoinHandle, coop::consume_budget, spawn_blocking},
+    time::{Instant, timeout},
+};
+
+/// The longest piece of output.
+const PIECE_BYTES: usize = 64 * 1024;
+/// How much of a report is read.
+const REPORT_MAX_BYTES: u64 = 64 * 1024;
+/// How many survivors are named.
+const SURVIVORS_NAMED: usize = 16;
+/// Between TERM and KILL.
+const GRACE: Duration = Duration::from_secs(2);
+/// Between TERM and KILL for what a command left behind.
+const SURVIVOR_GRACE: Duration = Duration::from_millis(200);
+/// How long what is about to end anyway may take, after the first process has.
+const SETTLE: Duration = Duration::from_millis(50);
+/// How long output is read after the first process has ended.
+const DRAIN: Duration = Duration::from_secs(2);
+/// How long the supervisor may take by itself to kill all.
+const SWEEP_AFTER: Duration = Duration::from_millis(500);
+/// How often a session without a supervisor is looked through.
+const SWEEP_ROUNDS: usize = 16;
+/// How long killed processes are waited for: they may hang in the kernel or run with other rights.
+const KILL_WAIT: Duration = Duration::from_secs(5);
+/// How long the reaping of a supervisor that said goodbye is waited for.
+const REAP_WAIT: Duration = Duration::from_secs(1);
+
+/// What a call holds while its command runs. Dropping it kills the tree at once.
+pub(super) struct Run<'a> {
+    control: Control,
+    supervisor: i32,
+    reaper: JoinHandle<()>,
+    out: Option<Receiver>,
+    err: Option<Receiver>,
+    input: Option<(Sender, Vec<u8>)>,
+    written: usize,
+    report: Option<NamedTempFile>,
+    output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
+    buffer: Vec<u8>,
+    first: Option<i32>,
+    ended: Option<i32>,
+    is_gone: bool,
+    is_lost: bool,
+    survivors: Vec<Process>,
+}
+
+/// What happened next.
+enum News {
+    Record(Option<Record>),
+    Readable(Stdio),
+    Writable,
+    Time,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(launched: Launched, output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send)) -> Self {
+        Self {
+            control: launched.control,
+            supervisor: launched.supervisor,
+            reaper: launched.reaper,
+            out: Some(launched.out),
+            err: launched.err,
+            input: launched.input,
+            written: 0,
+            report: launched.report,
+            output,
+            buffer: vec![0; PIECE_BYTES],
+            first: None,
+            ended: None,
+            is_gone: false,
+            is_lost: false,
+            survivors: Vec::new(),
+        }
+    }
+
+    /// Runs it to the end of its tree.
+    ///
+    /// # Cancellation
+    /// Dropping the future kills the tree.
+    pub(super) async fn finish(
+        mut self,
+        cancel: &Cancel,
+        deadline: Option<Instant>,
+    ) -> Result<Exit, Failure> {
+        let reason = select! {
+            biased;
+            () = cancel.fired() => StopReason::Cancelled,
+            ended = self.pump(Self::has_ended, deadline) => {
+                if ended { StopReason::Itself } else { StopReason::Deadline }
+            }
+        };
+        self.input = None;
+        if reason == StopReason::Itself {
+            let is_cut_short = select! {
+                biased;
+                () = cancel.fired() => true,
+                () = self.settle() => false,
+            };
+            if is_cut_short {
+                self.kill(after(KILL_WAIT)).await;
+            }
+        } else {
+            self.signal(Signal::TERM).await;
+            if !self.pump(Self::is_over, after(GRACE)).await || self.is_lost {
+                self.kill(after(KILL_WAIT)).await;
+            }
+            self.pump(Self::is_drained, after(DRAIN)).await;
+        }
+        self.seal(reason).await
+    }
+
+    /// After the first process has ended: stops what it left behind and reads the rest.
+    async fn settle(&mut self) {
+        let end = after(DRAIN);
+        if !self.pump(Self::is_over, after(SETTLE)).await {
+            self.survivors = self.living().await;
+            self.signal(Signal::TERM).await;
+            if !self.pump(Self::is_over, after(SURVIVOR_GRACE)).await {
+                self.kill(end).await;
+            }
+        }
+        if self.is_lost {
+            self.sweep().await;
+        }
+        self.pump(Self::is_drained, end).await;
+    }
+
+    /// Kills everything and waits until it is gone, or until `limit`.
+    async fn kill(&mut self, limit: Option<Instant>) {
+        self.control.kill();
+        if !self.pump(Self::is_over, limit.min(after(SWEEP_AFTER))).await || self.is_lost {
+            self.sweep().await;
+            self.pump(Self::is_over, limit).await;
+        }
+    }
+
+    /// Kills from outside what the supervisor can't: it may have been killed, or the system may not list
+    /// its children.
+    async fn sweep(&mut self) {
+        if self.is_lost {
+            if let Some(session) = self.first {
+                blocking(move || sweep_session(session)).await;
+            }
+        } else {
+            self.signal(Signal::KILL).await;
+        }
+    }
+
+    /// Sends a signal to everything beneath the supervisor, and lets it go on where it was stopped.
+    async fn signal(&mut self, signal: Signal) {
+        let supervisor = self.supervisor;
+        blocking(move || {
+            let processes = tree::living_beneath(supervisor);
+            each(&processes, signal);
+            each(&processes, Signal::CONT);
+        })
+        .await;
+    }
+
+    /// What lives beneath the supervisor.
+    async fn living(&mut self) -> Vec<Process> {
+        let supervisor = self.supervisor;
+        blocking(move || tree::living_beneath(supervisor)).await
+    }
+
+    /// Moves input and output until something holds, which is then `true`, or until a time.
+    ///
+    /// # Cancellation
+    /// Nothing is lost when the future is dropped.
+    async fn pump(&mut self, holds: fn(&Self) -> bool, limit: Option<Instant>) -> bool {
+        while !holds(self) {
+            if limit.is_some_and(|limit| Instant::now() >= limit) {
+                return false;
+            }
+            // A command that never stops writing must not keep others from being polled.
+            consume_budget().await;
+            match self.news(limit).await {
+                News::Record(Some(Record::Started { pid })) => self.first = Some(pid),
+                News::Record(Some(Record::Ended { status, .. })) => self.ended = Some(status),
+                News::Record(Some(Record::Gone)) => self.is_gone = true,
+                News::Record(None) => self.is_lost = !self.is_gone,
+                News::Readable(stream) => self.read(stream),
+                News::Writable => self.write(),
+                News::Time => {}
+            }
+        }
+        true
+    }
+
+    async fn news(&mut self, limit: Option<Instant>) -> News {
+        select! {
+            record = self.control.next_record() => News::Record(record),
+            () = readable(self.out.as_ref()) => News::Readable(Stdio::Out),
+            () = readable(self.err.as_ref()) => News::Readable(Stdio::Err),
+            () = writable(self.input.as_ref()) => News::Writable,
+            () = at(limit) => News::Time,
+        }
+    }
+
+    fn read(&mut self, stream: Stdio) {
+        let pipe = match stream {
+            Stdio::Out => &mut self.out,
+            Stdio::Err => &mut self.err,
+        };
+        let Some(receiver) = pipe else { return };
+        match receiver.try_read(&mut self.buffer) {
+            Ok(0) => *pipe = None,
+            Ok(count) => (self.output)(stream, self.buffer.get(..count).unwrap_or_default()),
+            Err(fault) if is_for_now(&fault) => {}
+            Err(_) => *pipe = None,
+        }
+    }
+
+    /// A child that closes its input is no error: it wanted no more.
+    fn write(&mut self) {
+        let Some((sender, bytes)) = &self.input else {
+            return;
+        };
+        match sender.try_write(bytes.get(self.written..).unwrap_or_default()) {
+            Ok(count) => {
+                self.written = self.written.saturating_add(count);
+                if self.written >= bytes.len() {
+                    self.input = None;
+                }
+            }
+            Err(fault) if is_for_now(&fault) => {}
+            Err(_) => self.input = None,
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended.is_some() || self.is_over()
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_gone || self.is_lost
+    }
+
+    fn is_drained(&self) -> bool {
+        self.out.is_none() && self.err.is_none()
+    }
+
+    /// How the first process ended. It ends with its supervisor, by KILL.
+    fn status(&self) -> Option<Status> {
+        let Some(raw) = self.ended else {
+            return self.is_lost.then_some(Status::Signal(libc::SIGKILL));
+        };
+        let status = ExitStatus::from_raw(raw);
+        status.code().map(Status::Code).or_else(|| status.signal().map(Status::Signal))
+    }
+
+    /// Lets go of everything and says how it went.
+    async fn seal(self, reason: StopReason) -> Result<Exit, Failure> {
+        let Some(status) = self.status() else {
+            return Err(Failure::new(
+                FailureKind::Unavailable,
+                format!(
+                    "the command was told to stop and was killed, but process {} is still there: it hangs in \
+                     the system or runs as another user; ask the user to stop it",
+                    self.first.unwrap_or(self.supervisor),
+                ),
+            ));
+        };
+        let report = match self.report {
+            Some(file) => blocking(move || read_report(&file).unwrap_or_default()).await,
+            None => Vec::new(),
+        };
+        if self.is_gone || self.is_lost {
+            // So that not even a zombie is left.
+            drop(timeout(REAP_WAIT, self.reaper).await);
+        }
+        let named = self.survivors.iter().take(SURVIVORS_NAMED);
+        Ok(Exit {
+            status,
+            reason,
+            survivors: named.map(|each| Survivor { pid: each.pid, name: each.stat.name.clone() }).collect(),
+            survivor_count: self.survivors.len(),
+            report,
+        })
+    }
+}
+
+/// Reads by the handle that was made for it: the command may have put a link in the file's place.
+fn read_report(file: &NamedTempFile) -> io::Result<Vec<u8>> {
+    let mut handle = file.as_file();
+    handle.rewind()?;
+    let mut report = Vec::new();
+    handle.take(REPORT_MAX_BYTES).read_to_end(&mut report)?;
+    Ok(report)
+}
+
+/// Kills a session from outside, again while it forks.
+fn sweep_session(session: i32) {
+    for _ in 0..SWEEP_ROUNDS {
+        let processes = tree::living_in_session(session);
+        if processes.is_empty() {
+            return;
+        }
+        each(&processes, Signal::KILL);
+    }
+}
+
+fn each(processes: &[Process], signal: Signal) {
+    for process in processes {
+        process.signal(signal);
+    }
+}
+
+fn after(time: Duration) -> Option<Instant> {
+    Instant::now().checked_add(time)
+}
+
+async fn blocking<T: Default + Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> T {
+    spawn_blocking(job).await.unwrap_or_default()
+}
+
+/// Waits until the pipe can be read; for ever where there is none. Errors show when it is read.
+async fn readable(pipe: Option<&Receiver>) {
+    match pipe {
+        Some(pipe) => drop(pipe.readable().await),
+        None => pending().await,
+    }
+}
+
+/// Waits until the pipe can be written; for ever where there is none. Errors show when it is written.
+async fn writable(pipe: Option<&(Sender, Vec<u8>)>) {
+    match pipe {
+        Some((pipe, _)) => drop(pipe.writable().await),
+        None => pending().await,
+    }
+}

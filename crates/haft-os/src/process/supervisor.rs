@@ -1,0 +1,323 @@
+//! The process that stands between haft and a program, and what happens in it.
+//!
+//! A tree of processes can only be ended for certain by an ancestor of all of it: whoever else signals a
+//! process id may hit a stranger that was given the id meanwhile, and misses what left its group and session.
+//! So each command gets a supervisor of its own. It is made in the child that [`std::process::Command`]
+//! forks, before the program is executed: that child forks once more, the new child goes on to become the
+//! program, the old one stays and never executes anything. As a subreaper it becomes the parent of every
+//! process beneath it whose own parent ends, whatever group or session that process moved to.
+//!
+//! It signals its unreaped children only, whose ids therefore can't have been given away. That reaches
+//! everything: killing a parent makes its children the supervisor's own, and it goes on until it has none.
+//!
+//! The supervisor learns that haft is gone, or has let go, from the end of its control socket. The kernel's
+//! own parent-death signal wouldn't do for that: it follows the thread that forked, and haft's threads come
+//! and go. Between program and supervisor, which has one thread, it does; a program that kills its
+//! supervisor ends with it.
+//!
+//! Everything here runs between `fork` and `exec` of a process that had many threads. Another thread may
+//! have held any lock at that moment, so that nothing may be called but async-signal-safe functions: no
+//! allocation, no panic, no `fork` of libc (it runs handlers that others registered).
+
+#![allow(unsafe_code, reason = "between fork and exec only raw calls of the system are safe")]
+
+use super::control::Record;
+use libc::{c_int, c_long, c_uint, c_ulong, pid_t};
+use rustix::io::fcntl_dupfd_cloexec;
+use std::{
+    io,
+    mem::MaybeUninit,
+    os::{
+        fd::{AsRawFd, OwnedFd},
+        unix::process::CommandExt,
+    },
+    ptr,
+};
+
+/// The lowest descriptor that isn't one of the standard streams.
+const FIRST_FREE: c_int = 3;
+/// How many descriptors are gone through where the kernel can't close a range of them.
+const DESCRIPTORS_MAX: c_int = 1 << 16;
+/// The first pause between two rounds of killing; it doubles.
+const ROUND_FIRST_MS: c_int = 5;
+/// The longest pause between two rounds: for processes that run with other rights or hang in the kernel.
+const ROUND_MAX_MS: c_int = 500;
+/// The name that process listings show.
+const NAME: &std::ffi::CStr = c"haft-supervisor";
+
+/// Makes `command` start beneath a supervisor that reports to the other end of `control`, in `folder`.
+///
+/// The command owns both descriptors from now on; drop it once it has started, or the other end of
+/// `control` never sees the supervisor's end.
+///
+/// # Errors
+/// When no more files can be opened.
+pub(super) fn put_between(
+    command: &mut std::process::Command,
+    control: &OwnedFd,
+    folder: &OwnedFd,
+) -> io::Result<()> {
+    // The standard streams of the child are put in place before the hook runs and would cover these, had
+    // haft been started with some of its own closed.
+    let control = fcntl_dupfd_cloexec(control, FIRST_FREE)?;
+    let folder = fcntl_dupfd_cloexec(folder, FIRST_FREE)?;
+    let hook = move || split(control.as_raw_fd(), folder.as_raw_fd());
+    // SAFETY: the hook calls async-signal-safe functions only and touches no memory but its stack and the two
+    // descriptors it owns.
+    unsafe { command.pre_exec(hook) };
+    Ok(())
+}
+
+/// Runs in the forked child: returns in the process that becomes the program, never in the supervisor.
+fn split(control: c_int, folder: c_int) -> io::Result<()> {
+    // SAFETY: plain system calls; the signal sets live on this stack. The raw `clone` with nothing but an
+    // exit signal is `fork` without the handlers of libc: both processes go on with their own copy of memory.
+    unsafe {
+        let supervisor = libc::getpid();
+        check(libc::setsid())?;
+        check(libc::prctl(libc::PR_SET_CHILD_SUBREAPER, ON, OFF, OFF, OFF))?;
+        // An embedder may ignore SIGCHLD, and then the system would throw away how children ended.
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+        // From here on no handler of haft's runs in the supervisor, whose descriptors mean other things soon.
+        let mut all = MaybeUninit::<libc::sigset_t>::uninit();
+        let mut before = MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigfillset(all.as_mut_ptr());
+        check(libc::sigprocmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()))?;
+        match libc::syscall(libc::SYS_clone, c_long::from(libc::SIGCHLD), NIL, NIL, NIL, NIL) {
+            0 => become_program(supervisor, folder, before.as_ptr()),
+            child => match pid_t::try_from(child) {
+                Ok(child) if child > 0 => supervise(control, child),
+                _ => Err(io::Error::last_os_error()),
+            },
+        }
+    }
+}
+
+/// Arguments of calls with a variable number of them have to have the full width.
+const ON: c_ulong = 1;
+const OFF: c_ulong = 0;
+const NIL: c_long = 0;
+
+/// Prepares the process that becomes the program; the caller executes it.
+///
+/// # Safety
+/// In the forked child only; `mask` points to a signal set.
+unsafe fn become_program(supervisor: pid_t, folder: c_int, mask: *const libc::sigset_t) -> io::Result<()> {
+    // SAFETY: plain system calls; `mask` is valid by the caller's word.
+    unsafe {
+        // Its own session: no terminal to wait at, and its group signals never reach the supervisor.
+        check(libc::setsid())?;
+        check(libc::prctl(libc::PR_SET_PDEATHSIG, c_long::from(libc::SIGKILL), OFF, OFF, OFF))?;
+        if libc::getppid() != supervisor {
+            // It ended before the signal was asked for.
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+        check(libc::fchdir(folder))?;
+        close_at_exec();
+        check(libc::sigprocmask(libc::SIG_SETMASK, mask, ptr::null_mut()))
+    }
+}
+
+/// The supervisor's whole life.
+///
+/// # Safety
+/// In the forked child only, with all signals blocked; it takes over every descriptor of the process.
+unsafe fn supervise(control: c_int, first: pid_t) -> ! {
+    // SAFETY: plain system calls on descriptors that nothing else uses in this process from here on.
+    unsafe {
+        // First of all, before the program can do anything to its supervisor.
+        send(control, Record::Started { pid: first });
+        libc::prctl(libc::PR_SET_NAME, NAME.as_ptr(), OFF, OFF, OFF);
+        // It is a copy of haft's memory: no process of the same user may look into it.
+        libc::prctl(libc::PR_SET_DUMPABLE, OFF, OFF, OFF, OFF);
+        libc::chdir(c"/".as_ptr());
+        let_go_of_descriptors(control);
+        let ended_children = watch_children();
+        let mut kill = false;
+        let mut round_ms = ROUND_FIRST_MS;
+        let mut control_watched = control;
+        loop {
+            reap(control, first);
+            if kill {
+                kill_children(first);
+            }
+            let mut watched = [
+                libc::pollfd { fd: control_watched, events: libc::POLLIN, revents: 0 },
+                libc::pollfd { fd: ended_children, events: libc::POLLIN, revents: 0 },
+            ];
+            let timeout = if kill || ended_children < 0 { round_ms } else { -1 };
+            let ready = libc::poll(watched.as_mut_ptr(), 2, timeout);
+            if ready == 0 {
+                round_ms = round_ms.saturating_mul(2).min(ROUND_MAX_MS);
+            }
+            forget_signals(ended_children);
+            if !kill && is_to_kill(control) {
+                kill = true;
+                round_ms = ROUND_FIRST_MS;
+                // Its end stays readable for ever.
+                control_watched = -1;
+            }
+        }
+    }
+}
+
+/// Reaps what has ended, and ends with the last child.
+unsafe fn reap(control: c_int, first: pid_t) {
+    loop {
+        let mut status: c_int = 0;
+        // SAFETY: `status` lives on this stack; the supervisor's children are all its own.
+        match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) } {
+            0 => return,
+            -1 if errno() == libc::ECHILD => {
+                send(control, Record::Gone);
+                // SAFETY: ends the process at once, without anything that haft registered for its own exit.
+                unsafe { libc::_exit(0) }
+            }
+            -1 => {}
+            pid if pid == first => send(control, Record::Ended { pid, status }),
+            _ => {}
+        }
+    }
+}
+
+/// Whether haft asks for the end: it sent a byte, shut its side down, or is gone.
+fn is_to_kill(control: c_int) -> bool {
+    let mut byte = 0_u8;
+    // SAFETY: one byte into a variable of this stack.
+    let count = unsafe { libc::recv(control, (&raw mut byte).cast(), 1, libc::MSG_DONTWAIT) };
+    count >= 0 || !matches!(errno(), libc::EAGAIN | libc::EINTR)
+}
+
+/// Kills every direct child, and the group it leads.
+fn kill_children(first: pid_t) {
+    // SAFETY: a constant path.
+    let list =
+        unsafe { libc::open(c"/proc/thread-self/children".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+    if list < 0 {
+        // Old kernels have no such list. The group's number isn't given to anybody while the group has
+        // members, and afterwards not before all other numbers had their turn.
+        // SAFETY: plain system call.
+        unsafe { libc::kill(-first, libc::SIGKILL) };
+        return;
+    }
+    let mut buffer = [0_u8; 4096];
+    let mut pid: pid_t = 0;
+    loop {
+        // SAFETY: reads at most the length of the buffer.
+        let count = unsafe { libc::read(list, buffer.as_mut_ptr().cast(), buffer.len()) };
+        let count = usize::try_from(count).unwrap_or(0);
+        for byte in buffer.iter().take(count) {
+            if byte.is_ascii_digit() {
+                pid = pid.wrapping_mul(10).wrapping_add(pid_t::from(byte.wrapping_sub(b'0')));
+            } else {
+                kill_child(pid);
+                pid = 0;
+            }
+        }
+        if count == 0 {
+            break;
+        }
+    }
+    kill_child(pid);
+    // SAFETY: opened above.
+    unsafe { libc::close(list) };
+}
+
+/// Kills one child that hasn't been reaped, so that its id, also as a group's, is still its own.
+fn kill_child(pid: pid_t) {
+    if pid > 1 {
+        // SAFETY: plain system calls. The whole group in one call, so that a process that keeps forking
+        // can't outrun it.
+        unsafe {
+            libc::kill(-pid, libc::SIGKILL);
+            libc::kill(pid, libc::SIGKILL);
+        }
+    }
+}
+
+/// Sends a record; whoever is gone doesn't read it.
+fn send(control: c_int, record: Record) {
+    let bytes = record.to_bytes();
+    // SAFETY: sends the bytes of this stack. The three records of a supervisor always fit the socket.
+    unsafe {
+        libc::send(control, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT)
+    };
+}
+
+/// A descriptor that is readable when children have ended, or a negative one.
+fn watch_children() -> c_int {
+    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the set lives on this stack and is emptied before use.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
+        libc::signalfd(-1, set.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
+    }
+}
+
+/// Takes the news of ended children, which say no more than that it is time to reap.
+fn forget_signals(ended_children: c_int) {
+    let mut news = [0_u8; 512];
+    // SAFETY: reads at most the length of the buffer.
+    unsafe { libc::read(ended_children, news.as_mut_ptr().cast(), news.len()) };
+}
+
+/// Closes everything but the control socket: the program's pipes, the pipe by which `spawn` learns that
+/// the program was executed, and all that is haft's.
+fn let_go_of_descriptors(control: c_int) {
+    let below = control.saturating_sub(1);
+    let above = control.saturating_add(1);
+    // SAFETY: nothing in this process uses them any more.
+    unsafe {
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        for stream in 0..FIRST_FREE {
+            if null < 0 || libc::dup2(null, stream) < 0 {
+                libc::close(stream);
+            }
+        }
+        let closed =
+            (below < FIRST_FREE || close_range(FIRST_FREE, below, 0)) && close_range(above, c_int::MAX, 0);
+        if !closed {
+            for descriptor in (FIRST_FREE..descriptor_limit()).filter(|each| *each != control) {
+                libc::close(descriptor);
+            }
+        }
+    }
+}
+
+/// Keeps every descriptor but the standard streams from the program, also those that haft inherited.
+fn close_at_exec() {
+    // SAFETY: closes nothing before the program is executed.
+    unsafe {
+        if !close_range(FIRST_FREE, c_int::MAX, libc::CLOSE_RANGE_CLOEXEC) {
+            for descriptor in FIRST_FREE..descriptor_limit() {
+                libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC);
+            }
+        }
+    }
+}
+
+/// Whether the kernel could do it; old ones can't.
+unsafe fn close_range(from: c_int, to: c_int, flags: c_uint) -> bool {
+    // SAFETY: the caller's word that these descriptors may be closed.
+    unsafe { libc::syscall(libc::SYS_close_range, c_long::from(from), c_long::from(to), flags) == 0 }
+}
+
+/// The descriptor that is above all.
+fn descriptor_limit() -> c_int {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: writes to a variable of this stack.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } == 0;
+    match c_int::try_from(limit.rlim_cur) {
+        Ok(limit) if known => limit.min(DESCRIPTORS_MAX),
+        _ => DESCRIPTORS_MAX,
+    }
+}
+
+fn check(result: c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn errno() -> c_int {
+    io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}

@@ -1,0 +1,38 @@
+//! Which names a mistyped one may have meant.
+
+/// At most three of the names that look like the wanted one, the likeliest first.
+pub(crate) fn similar(wanted: &str, names: impl IntoIterator<Item = String>) -> Vec<String> {
+    let wanted = folded(wanted);
+    let mut scored: Vec<(f64, String)> = names
+        .into_iter()
+        .filter_map(|name| {
+            let other = folded(&name);
+            let contained =
+                wanted.len() > 2 && (other.contains(&wanted) || wanted.contains(&other) && other.len() > 2);
+            let score =
+                strsim::normalized_damerau_levenshtein(&wanted, &other) + if contained { 0.3 } else { 0.0 };
+            (score >= 0.6).then_some((score, name))
+        })
+        .collect();
+    scored.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+    scored.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// Without case and with every kind of blank alike, since those are what a reader can't see.
+fn folded(name: &str) -> String {
+    name.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typing_errors_and_unseen_blanks_find_their_name() {
+        let names =
+            || ["main.rs", "mian.rs", "Shot 2026\u{202f}AM.txt", "zebra", "domain.rs"].map(str::to_owned);
+        assert_eq!(similar("man.rs", names()).first().unwrap(), "main.rs");
+        assert_eq!(similar("Shot 2026 AM.txt", names()), ["Shot 2026\u{202f}AM.txt"]);
+        assert!(similar("quite-other.toml", names()).is_empty());
+    }
+}

@@ -1,0 +1,205 @@
+//! The state folder: session logs, settings that haft itself writes, spilled results. Private to its user.
+//!
+//! Every name is relative and stays beneath the folder. Leaves what the files mean to the runtime.
+
+use crate::{fault, host, journal};
+use haft_core::Failure;
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Component, Path, PathBuf},
+    time::Duration,
+};
+
+const FILE_MODE: u32 = 0o600;
+const FOLDER_MODE: u32 = 0o700;
+/// A file that is read whole to be changed isn't longer than this.
+const UPDATE_MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Makes a folder and those above it, for its user alone.
+pub(crate) fn make_folders(path: &Path) -> Result<(), Failure> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(FOLDER_MODE)
+        .create(path)
+        .map_err(|error| fault::io("make the folder", &path.to_string_lossy(), &error))
+}
+
+/// A folder of haft's own.
+#[derive(Debug, Clone)]
+pub struct OsState {
+    /// The absolute folder; it is made at the first write.
+    pub root: PathBuf,
+}
+
+impl OsState {
+    /// The state in a folder.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Where a name lies.
+    ///
+    /// # Errors
+    /// Internal for a name that leads out of the folder.
+    pub fn path(&self, rel: &str) -> Result<PathBuf, Failure> {
+        let plain = Path::new(rel).components().all(|part| matches!(part, Component::Normal(_)));
+        if !plain || rel.contains('\0') {
+            return Err(Failure::internal(format!("\"{rel}\" is no name in the state folder")));
+        }
+        Ok(self.root.join(rel))
+    }
+
+    /// The whole content; none where there is no such file.
+    ///
+    /// # Errors
+    /// Unavailable where it is longer than `max` bytes.
+    pub fn read(&self, rel: &str, max: u64) -> Result<Option<Vec<u8>>, Failure> {
+        host::read_file(&self.path(rel)?, max)
+    }
+
+    /// Puts a content in place of the former at once.
+    ///
+    /// # Errors
+    /// Whatever the system says; the former content then stays.
+    pub fn write_atomic(&self, rel: &str, bytes: &[u8]) -> Result<(), Failure> {
+        let path = self.writable(rel)?;
+        let temp = path.with_file_name(journal::temp_name());
+        let write = || -> io::Result<()> {
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&temp)?;
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            fs::rename(&temp, &path)?;
+            path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+        };
+        write().map_err(|error| {
+            let _ = fs::remove_file(&temp);
+            trouble(&path, &error)
+        })
+    }
+
+    /// Reads, changes and writes a file while no other process or session does.
+    ///
+    /// # Errors
+    /// What `change` answers, and whatever the system says; the former content then stays.
+    pub fn update(
+        &self,
+        rel: &str,
+        change: impl FnOnce(Option<Vec<u8>>) -> Result<Vec<u8>, Failure>,
+    ) -> Result<(), Failure> {
+        let path = self.writable(&format!("{rel}.lock"))?;
+        let lock = || -> io::Result<File> {
+            let file =
+                OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(&path)?;
+            file.lock()?;
+            Ok(file)
+        };
+        let _held = lock().map_err(|error| trouble(&path, &error))?;
+        let changed = change(self.read(rel, UPDATE_MAX_BYTES)?)?;
+        self.write_atomic(rel, &changed)
+    }
+
+    /// The names in a folder (`""` for the state folder), sorted; none where there is no such folder.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn list(&self, rel: &str) -> Result<Vec<String>, Failure> {
+        host::folder_names(&self.path(rel)?)
+    }
+
+    /// Removes a file, or a folder with all in it; it may be gone already.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn remove(&self, rel: &str) -> Result<(), Failure> {
+        let path = self.path(rel)?;
+        let removed = match fs::symlink_metadata(&path) {
+            Ok(meta) if meta.is_dir() => fs::remove_dir_all(&path),
+            Ok(_) => fs::remove_file(&path),
+            Err(error) => Err(error),
+        };
+        match removed {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(fault::io("remove", &path.to_string_lossy(), &error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens a file for a long result, to be added to piece by piece.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn spill(&self, rel: &str) -> Result<Spill, Failure> {
+        let path = self.writable(rel)?;
+        let file = OpenOptions::new().append(true).create(true).mode(FILE_MODE).open(&path);
+        let opened = file.and_then(|file| Ok((file.metadata()?.len(), file)));
+        let (bytes, file) = opened.map_err(|error| trouble(&path, &error))?;
+        Ok(Spill { path, file, bytes })
+    }
+
+    /// How long ago a file, or the list of a folder's names, last changed; none where it isn't there.
+    pub fn age(&self, rel: &str) -> Option<Duration> {
+        let modified = fs::symlink_metadata(self.path(rel).ok()?).ok()?.modified().ok()?;
+        Some(modified.elapsed().unwrap_or_default())
+    }
+
+    /// The bytes of a file, or of all files in a folder; nothing where it isn't there.
+    pub fn size(&self, rel: &str) -> u64 {
+        self.path(rel).map_or(0, |path| size(&path))
+    }
+
+    /// A path whose folder is there.
+    pub(crate) fn writable(&self, rel: &str) -> Result<PathBuf, Failure> {
+        let path = self.path(rel)?;
+        if let Some(folder) = path.parent() {
+            make_folders(folder)?;
+        }
+        Ok(path)
+    }
+}
+
+fn trouble(path: &Path, error: &io::Error) -> Failure {
+    fault::io("write", &path.to_string_lossy(), error)
+}
+
+fn size(path: &Path) -> u64 {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_dir() => {
+            fs::read_dir(path).map_or(0, |entries| entries.flatten().map(|entry| size(&entry.path())).sum())
+        }
+        Ok(meta) if meta.is_file() => meta.len(),
+        _ => 0,
+    }
+}
+
+/// A file that a long result is written to as it comes.
+#[derive(Debug)]
+pub struct Spill {
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+}
+
+impl Spill {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many bytes it has.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Adds a piece.
+    ///
+    /// # Errors
+    /// Whatever the system says, for example that no space is left; a part of the piece may be there then.
+    pub fn write(&mut self, piece: &[u8]) -> Result<(), Failure> {
+        self.file.write_all(piece).map_err(|error| trouble(&self.path, &error))?;
+        self.bytes = self.bytes.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+        Ok(())
+    }
+}

@@ -1,0 +1,225 @@
+//! The state folder as the runtime sees it.
+
+use crate::{OsState, Spill, fault};
+use haft_core::{Change, Counter, Failure, Held, LineLog, SpillFile, StateEntry, StateFolder};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::{FileExt, OpenOptionsExt},
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+    time::SystemTime,
+};
+
+const FILE_MODE: u32 = 0o600;
+
+impl StateFolder for OsState {
+    fn path(&self, at: &str) -> String {
+        self.root.join(at).to_string_lossy().into_owned()
+    }
+
+    fn read_tail(&self, at: &str, max: usize) -> Result<Option<Vec<u8>>, Failure> {
+        let path = OsState::path(self, at)?;
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(fault::io("read", &path.to_string_lossy(), &error)),
+        };
+        let read = || -> io::Result<Vec<u8>> {
+            let max = u64::try_from(max).unwrap_or(u64::MAX);
+            let start = file.metadata()?.len().saturating_sub(max);
+            let mut bytes = Vec::new();
+            let mut piece = vec![0_u8; 64 * 1024];
+            let mut at = start;
+            // At most `max`, also where another process adds to the file meanwhile.
+            while at - start < max {
+                match file.read_at(&mut piece, at)? {
+                    0 => break,
+                    read => {
+                        bytes.extend_from_slice(piece.get(..read).unwrap_or_default());
+                        at += u64::try_from(read).unwrap_or(0);
+                    }
+                }
+            }
+            bytes.truncate(usize::try_from(max).unwrap_or(usize::MAX));
+            Ok(bytes)
+        };
+        read().map(Some).map_err(|error| fault::io("read", &path.to_string_lossy(), &error))
+    }
+
+    fn update(&self, at: &str, change: &mut Change<'_>) -> Result<(), Failure> {
+        OsState::update(self, at, |before| change(before.as_deref()))
+    }
+
+    fn open_log(&self, at: &str) -> Result<Box<dyn LineLog>, Failure> {
+        let path = self.writable(at)?;
+        let log =
+            Log::open(path.clone()).map_err(|error| fault::io("open", &path.to_string_lossy(), &error))?;
+        Ok(Box::new(log))
+    }
+
+    fn open_counter(&self, at: &str) -> Result<Box<dyn Counter>, Failure> {
+        let path = self.writable(at)?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(FILE_MODE)
+            .open(&path);
+        let file = file.map_err(|error| fault::io("open", &path.to_string_lossy(), &error))?;
+        Ok(Box::new(Count { path, taken: Mutex::new(Taken { file, next: 0, left: 0, block: 1 }) }))
+    }
+
+    fn open_spill(&self, at: &str) -> Result<Box<dyn SpillFile>, Failure> {
+        OsState::remove(self, at)?;
+        Ok(Box::new(self.spill(at)?))
+    }
+
+    fn list(&self, at: &str) -> Vec<StateEntry> {
+        let Ok(path) = OsState::path(self, at) else { return Vec::new() };
+        let Ok(entries) = fs::read_dir(path) else { return Vec::new() };
+        let mut found: Vec<StateEntry> = entries
+            .flatten()
+            .filter_map(|entry| {
+                let meta = entry.metadata().ok()?;
+                Some(StateEntry {
+                    name: entry.file_name().into_string().ok()?,
+                    is_folder: meta.is_dir(),
+                    len: meta.len(),
+                    modified: meta.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                })
+            })
+            .collect();
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        found
+    }
+
+    fn hold(&self, at: &str) -> Result<Box<dyn Held>, Failure> {
+        let path = self.writable(at)?;
+        let open = || -> io::Result<File> {
+            let file =
+                OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(&path)?;
+            file.try_lock()?;
+            Ok(file)
+        };
+        let file = open().map_err(|error| fault::io("hold", &path.to_string_lossy(), &error))?;
+        Ok(Box::new(Holding { path, _file: file }))
+    }
+
+    fn is_held(&self, at: &str) -> bool {
+        let Ok(path) = OsState::path(self, at) else { return false };
+        File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+    }
+
+    fn remove(&self, at: &str) -> Result<(), Failure> {
+        OsState::remove(self, at)
+    }
+}
+
+/// A file that grows by lines, kept open.
+struct Log {
+    path: PathBuf,
+    file: File,
+}
+
+impl Log {
+    /// Opens it and ends a line that a kill left without its end, so that it spoils only itself.
+    fn open(path: PathBuf) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).append(true).create(true).mode(FILE_MODE).open(&path)?;
+        file.lock()?;
+        if let Some(last) = file.metadata()?.len().checked_sub(1) {
+            let mut end = [0_u8];
+            file.read_exact_at(&mut end, last)?;
+            if end != *b"\n" {
+                (&file).write_all(b"\n")?;
+            }
+        }
+        file.unlock()?;
+        Ok(Self { path, file })
+    }
+}
+
+impl LineLog for Log {
+    fn append(&self, line: &[u8]) -> Result<(), Failure> {
+        let mut bytes = Vec::with_capacity(line.len() + 1);
+        bytes.extend_from_slice(line);
+        bytes.push(b'\n');
+        // One write to a file opened for appending: the kernel holds the file while it adds all of it, so lines
+        // of several processes never mix.
+        let written = match (&self.file).write(&bytes) {
+            Ok(written) if written == bytes.len() => return Ok(()),
+            Ok(_) => io::ErrorKind::WriteZero.into(),
+            Err(error) => error,
+        };
+        Err(fault::io("write", &self.path.to_string_lossy(), &written))
+    }
+}
+
+/// A counter as eight bytes, locked while it is read and written. A process that asks often takes numbers in
+/// growing blocks; what is left of a block when it ends is never given.
+struct Count {
+    path: PathBuf,
+    taken: Mutex<Taken>,
+}
+
+struct Taken {
+    file: File,
+    next: u64,
+    left: u64,
+    block: u64,
+}
+
+/// The largest block of numbers taken at once.
+const BLOCK_MAX: u64 = 256;
+
+impl Taken {
+    fn take_block(&mut self) -> io::Result<()> {
+        self.file.lock()?;
+        let mut bytes = [0_u8; 8];
+        let counted = match self.file.read_exact_at(&mut bytes, 0) {
+            Ok(()) => u64::from_le_bytes(bytes),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
+            Err(error) => return Err(error),
+        };
+        self.file.write_all_at(&counted.wrapping_add(self.block).to_le_bytes(), 0)?;
+        self.file.unlock()?;
+        (self.next, self.left) = (counted.wrapping_add(1), self.block);
+        self.block = (self.block * 2).min(BLOCK_MAX);
+        Ok(())
+    }
+}
+
+impl Counter for Count {
+    fn next(&self) -> Result<u64, Failure> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if taken.left == 0 {
+            let path = || self.path.to_string_lossy();
+            taken.take_block().map_err(|error| fault::io("count in", &path(), &error))?;
+        }
+        let number = taken.next;
+        taken.next = number.wrapping_add(1);
+        taken.left -= 1;
+        Ok(number)
+    }
+}
+
+/// A file held by its lock; it goes with its holder.
+struct Holding {
+    path: PathBuf,
+    _file: File,
+}
+
+impl Held for Holding {}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+impl SpillFile for Spill {
+    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.write(bytes)
+    }
+}

@@ -1,0 +1,315 @@
+//! Whole files written so that a kill at any moment leaves the old content or the new.
+//!
+//! A temporary file beside the target takes its place by one rename. Where that would cut a file off from
+//! its other names or its owner, the file is written over instead, with a [`Journal`] for the kill.
+
+use crate::{
+    OsFiles,
+    files::{kind, sync_folder},
+    hash,
+    journal::{self, Journal, Note},
+    root::{Place, split},
+    xattr,
+};
+use haft_core::{Failure, FailureKind, FileChange, FileKind, RealPath, WriteMode};
+use rustix::{
+    fs::{Access, AtFlags, Gid, Mode, OFlags, RenameFlags, Uid},
+    io::Errno,
+};
+use std::{
+    fs::{File, Metadata},
+    io::{self, Read, Write},
+    os::{fd::OwnedFd, unix::fs::MetadataExt},
+    sync::Arc,
+};
+
+/// Files written in place are held in memory and in the journal, old and new.
+const IN_PLACE_MAX_BYTES: u64 = 256 * 1024 * 1024;
+
+impl OsFiles {
+    pub(crate) fn write_file(
+        &self,
+        at: &RealPath,
+        content: &[u8],
+        mode: &WriteMode,
+    ) -> Result<FileChange, Failure> {
+        if at.beneath.is_empty() {
+            return Err(Failure::invalid(format!("{} is a folder; name a file in it", self.show(at))));
+        }
+        match mode {
+            WriteMode::New => self.create(at, content),
+            WriteMode::Over { before } => self.replace(at, content, before),
+        }
+    }
+
+    fn create(&self, at: &RealPath, content: &[u8]) -> Result<FileChange, Failure> {
+        let trouble = |error: &io::Error| self.trouble("create", at, error);
+        let (root, beneath) = self.root_of(at);
+        let (parent, name) = split(&beneath);
+        let folder = root.make_folders(parent, self.how).map_err(|error| trouble(&error))?;
+        let place = Place { folder, name: name.to_owned() };
+        match place.look() {
+            Ok(meta) => return Err(self.occupied(at, &meta)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(trouble(&error)),
+        }
+        // The process's mask takes off what it takes off every new file.
+        let mut temp = Temp::make(self, at, &place.folder, 0o666).map_err(|error| trouble(&error))?;
+        temp.fill(content).map_err(|error| trouble(&error))?;
+        self.require_folder(at, &place)?;
+        match temp.take_free_name(&place.name) {
+            Ok(()) => {}
+            Err(Errno::EXIST) => return Err(self.exists(at)),
+            Err(error) => return Err(trouble(&error.into())),
+        }
+        drop(temp);
+        sync_folder(&place.folder);
+        self.read_back(at, &place, content, None)
+    }
+
+    fn replace(&self, at: &RealPath, content: &[u8], before: &Arc<str>) -> Result<FileChange, Failure> {
+        let trouble = |error: &io::Error| self.trouble("write", at, error);
+        let place = match self.place(at) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(self.removed(at)),
+            other => other.map_err(|error| trouble(&error))?,
+        };
+        let (old, meta) = self.present(at, &place, before)?;
+        let name = place.name.as_str();
+        // A rename asks only the folder; a file that says it is not to be written means it.
+        let may = rustix::fs::accessat(&place.folder, name, Access::WRITE_OK, AtFlags::EACCESS);
+        if matches!(may, Err(Errno::ACCESS | Errno::PERM | Errno::ROFS)) {
+            return Err(Failure::new(
+                FailureKind::Permission,
+                format!("{} is read-only; have its mode changed first (chmod u+w)", self.show(at)),
+            ));
+        }
+        if meta.nlink() > 1 {
+            return self.write_over(at, &place, content, before);
+        }
+        let mut temp = match Temp::make(self, at, &place.folder, 0o600) {
+            // The file may be written though nothing may be made beside it.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return self.write_over(at, &place, content, before);
+            }
+            other => other.map_err(|error| trouble(&error))?,
+        };
+        if !keep_owner(&meta, &temp.file).map_err(|error| trouble(&error))? {
+            drop(temp);
+            return self.write_over(at, &place, content, before);
+        }
+        xattr::carry_over(&old, &temp.file);
+        // Last, since a change of owner takes bits off; and an access list's mask is the group's bits.
+        rustix::fs::fchmod(&temp.file, Mode::from_raw_mode(meta.mode()))
+            .map_err(|error| trouble(&error.into()))?;
+        temp.fill(content).map_err(|error| trouble(&error))?;
+        self.require_folder(at, &place)?;
+        self.present(at, &place, before)?;
+        temp.take_name(&place.name).map_err(|error| trouble(&error.into()))?;
+        drop(temp);
+        sync_folder(&place.folder);
+        self.read_back(at, &place, content, Some(Arc::clone(before)))
+    }
+
+    /// Writes over the very file, since a rename would part it from its other names or its owner.
+    fn write_over(
+        &self,
+        at: &RealPath,
+        place: &Place,
+        content: &[u8],
+        before: &Arc<str>,
+    ) -> Result<FileChange, Failure> {
+        let trouble = |error: &io::Error| self.trouble("write", at, error);
+        let mut file = place.open(OFlags::RDWR).map_err(|error| trouble(&error))?;
+        let meta = file.metadata().map_err(|error| trouble(&error))?;
+        self.require_file(at, &meta)?;
+        let longest = meta.len().max(u64::try_from(content.len()).unwrap_or(u64::MAX));
+        if longest > IN_PLACE_MAX_BYTES {
+            return Err(Failure::invalid(format!(
+                "{} has to be written in place (it has other names or another owner), which is only done \
+                 up to {} MiB; use a shell command",
+                self.show(at),
+                IN_PLACE_MAX_BYTES / 1024 / 1024
+            )));
+        }
+        let mut old = Vec::new();
+        Read::by_ref(&mut file)
+            .take(IN_PLACE_MAX_BYTES + 1)
+            .read_to_end(&mut old)
+            .map_err(|error| trouble(&error))?;
+        if hash::of(&old) != *before {
+            return Err(self.changed(at));
+        }
+        self.require_folder(at, place)?;
+        let note = Note::InPlace { path: at.clone(), before: old, after: content.to_vec() };
+        let journal = Journal::begin(&self.state, &note)?;
+        if let Err(error) = journal::overwrite(&file, content) {
+            let undone = match &note {
+                Note::InPlace { before, .. } => journal::overwrite(&file, before).is_ok(),
+                Note::Temp { .. } => false,
+            };
+            if undone {
+                journal.done();
+                return Err(trouble(&error));
+            }
+            return Err(Failure::internal(format!(
+                "{} could be neither written nor put back ({error}); it will be put back at the next start",
+                self.show(at)
+            )));
+        }
+        journal.done();
+        self.read_back(at, place, content, Some(Arc::clone(before)))
+    }
+
+    /// The file as it stands, whose content must still be the one that was read.
+    fn present(&self, at: &RealPath, place: &Place, before: &str) -> Result<(File, Metadata), Failure> {
+        if place.look().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            return Err(self.removed(at));
+        }
+        let (file, meta) = self.open_regular(at, place)?;
+        let now = hash::of_reader(&file).map_err(|error| self.trouble("read", at, &error))?;
+        if *now == *before { Ok((file, meta)) } else { Err(self.changed(at)) }
+    }
+
+    /// The path must still lead to the folder that is open.
+    fn require_folder(&self, at: &RealPath, place: &Place) -> Result<(), Failure> {
+        let identity = |folder: &OwnedFd| rustix::fs::fstat(folder).map(|stat| (stat.st_dev, stat.st_ino));
+        let now = self.place(at).map_err(|error| self.trouble("write", at, &error))?;
+        match (identity(&now.folder), identity(&place.folder)) {
+            (Ok(now), Ok(then)) if now == then => Ok(()),
+            _ => Err(Failure::conflict(format!(
+                "the folder of {} was replaced while it was written; nothing was changed, try again",
+                self.show(at)
+            ))),
+        }
+    }
+
+    fn read_back(
+        &self,
+        at: &RealPath,
+        place: &Place,
+        content: &[u8],
+        before: Option<Arc<str>>,
+    ) -> Result<FileChange, Failure> {
+        let (file, _) = self.open_regular(at, place)?;
+        let found = hash::of_reader(&file).map_err(|error| self.trouble("read back", at, &error))?;
+        let after = hash::of(content);
+        if found != after {
+            return Err(Failure::conflict(format!(
+                "{} was written, but doesn't hold what was written: something else wrote it at the same \
+                 moment; read it again",
+                self.show(at)
+            )));
+        }
+        Ok(FileChange { path: at.clone(), before, after: Some(after) })
+    }
+
+    fn occupied(&self, at: &RealPath, meta: &Metadata) -> Failure {
+        match kind(meta.file_type()) {
+            FileKind::File => self.exists(at),
+            _ => self.require_file(at, meta).err().unwrap_or_else(|| self.exists(at)),
+        }
+    }
+
+    fn exists(&self, at: &RealPath) -> Failure {
+        let shown = self.show(at);
+        Failure::conflict(format!(
+            "{shown} exists already; nothing was written. Read it first, then change it"
+        ))
+    }
+
+    fn removed(&self, at: &RealPath) -> Failure {
+        Failure::conflict(format!(
+            "{} was removed since it was read; nothing was written. Create it anew if it should be there",
+            self.show(at)
+        ))
+    }
+
+    fn changed(&self, at: &RealPath) -> Failure {
+        Failure::conflict(format!(
+            "{} changed since it was read; nothing was written. Read it again, then repeat the change",
+            self.show(at)
+        ))
+    }
+}
+
+/// Whether the new file could be given the old one's owner and group.
+fn keep_owner(old: &Metadata, new: &File) -> io::Result<bool> {
+    let made = new.metadata()?;
+    if (made.uid(), made.gid()) == (old.uid(), old.gid()) {
+        return Ok(true);
+    }
+    Ok(rustix::fs::fchown(new, Some(Uid::from_raw(old.uid())), Some(Gid::from_raw(old.gid()))).is_ok())
+}
+
+/// A temporary file beside the target; removed unless it took the target's name.
+struct Temp<'a> {
+    folder: &'a OwnedFd,
+    name: String,
+    file: File,
+    note: Option<Journal>,
+    moved: bool,
+}
+
+impl<'a> Temp<'a> {
+    fn make(files: &OsFiles, target: &RealPath, folder: &'a OwnedFd, mode: u32) -> io::Result<Self> {
+        let name = journal::temp_name();
+        let beside = match target.beneath.rsplit_once('/') {
+            Some((parent, _)) => format!("{parent}/{name}"),
+            None => name.clone(),
+        };
+        // Before the file, so that a kill between the two leaves nothing. Without it the write is as safe,
+        // only its rubbish would stay.
+        let note =
+            Journal::begin(&files.state, &Note::Temp { path: RealPath::new(&target.root, &beside) }).ok();
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match rustix::fs::openat(folder, name.as_str(), flags, Mode::from_raw_mode(mode)) {
+            Ok(file) => Ok(Self { folder, name, file: file.into(), note, moved: false }),
+            Err(error) => {
+                if let Some(note) = note {
+                    note.done();
+                }
+                Err(error.into())
+            }
+        }
+    }
+
+    fn fill(&mut self, content: &[u8]) -> io::Result<()> {
+        self.file.write_all(content)?;
+        self.file.sync_all()
+    }
+
+    /// Takes the place of what has the name.
+    fn take_name(&mut self, name: &str) -> rustix::io::Result<()> {
+        rustix::fs::renameat(self.folder, self.name.as_str(), self.folder, name)?;
+        self.moved = true;
+        Ok(())
+    }
+
+    /// Takes a name that nothing has; `EXIST` where something has it.
+    fn take_free_name(&mut self, name: &str) -> rustix::io::Result<()> {
+        let from = self.name.as_str();
+        match rustix::fs::renameat_with(self.folder, from, self.folder, name, RenameFlags::NOREPLACE) {
+            Ok(()) => {
+                self.moved = true;
+                Ok(())
+            }
+            // Not every file system knows the flag; a second name refuses just as well, and the first goes
+            // with the drop.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                rustix::fs::linkat(self.folder, from, self.folder, name, AtFlags::empty())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Drop for Temp<'_> {
+    fn drop(&mut self) {
+        if !self.moved {
+            let _ = rustix::fs::unlinkat(self.folder, self.name.as_str(), AtFlags::empty());
+        }
+        if let Some(note) = self.note.take() {
+            note.done();
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Refuses tools that are switched off.
+
+use super::{Guard, Restriction};
+use crate::{Policy, Subject};
+use haft_core::{Permission, Why};
+
+/// Promises that a tool which is disabled, declares `deny`, or isn't among the enabled ones never runs.
+pub(super) struct Disabled;
+
+impl Guard for Disabled {
+    fn name(&self) -> &'static str {
+        "disabled"
+    }
+
+    fn check(&self, subject: &Subject, policy: &Policy) -> Option<Restriction> {
+        let tool = &subject.tool;
+        let reason = if !subject.spec.enabled {
+            format!("the tool {tool} is disabled; enable it first")
+        } else if subject.permission == Permission::Deny || subject.spec.permission() == Permission::Deny {
+            format!("the tool {tool} declares the permission deny; no rule can allow it")
+        } else if !policy.enables(&subject.spec, tool) {
+            format!("the tool {tool} isn't among the tools enabled for this session")
+        } else {
+            return None;
+        };
+        Some(Restriction::Deny(Why::new(self.name(), reason)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        Mode,
+        sample::{bash, policy, reading, verdict},
+    };
+
+    #[test]
+    fn only_enabled_tools_run() {
+        let mut policy = policy(Mode::Full, &[]);
+        policy.enabled_tools = Some(vec!["re*".to_owned()]);
+        assert_eq!(verdict(&reading("/w/a"), &policy), "allow");
+        assert_eq!(verdict(&bash("ls"), &policy), "deny");
+        policy.enabled_tools = Some(Vec::new());
+        assert_eq!(verdict(&reading("/w/a"), &policy), "deny");
+    }
+}

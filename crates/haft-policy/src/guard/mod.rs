@@ -1,0 +1,49 @@
+//! Guards: all are heard, the strictest holds; a guard can ask or deny, never allow.
+
+mod ask;
+mod deny;
+mod destructive;
+mod disabled;
+mod outside;
+mod own;
+mod plan;
+
+use crate::{Class, Policy, Rule, Subject};
+use haft_core::Why;
+
+/// One reason to ask or to refuse.
+pub(crate) trait Guard: Sync {
+    /// Its name in traces.
+    fn name(&self) -> &'static str;
+    /// Its word, where it has one.
+    fn check(&self, subject: &Subject, policy: &Policy) -> Option<Restriction>;
+}
+
+/// What a guard can say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Restriction {
+    /// A person must be asked, unless the mode silences the class.
+    Ask(Class, Vec<Why>),
+    /// Refused, in every mode.
+    Deny(Why),
+}
+
+/// All guards, in the order in which they are heard.
+pub(crate) const ALL: [&dyn Guard; 7] = [
+    &disabled::Disabled,
+    &plan::Plan,
+    &deny::Deny,
+    &ask::Ask,
+    &destructive::Destructive,
+    &outside::Outside,
+    &own::Own,
+];
+
+/// One reason for all rules that may hold for what can't be read exactly.
+fn unsure(gate: &str, rules: &[&Rule]) -> Option<Why> {
+    let first = rules.first()?;
+    let texts: Vec<String> = rules.iter().take(3).map(|rule| format!("\"{}\"", rule.text)).collect();
+    let more = if rules.len() > texts.len() { ", …" } else { "" };
+    let texts = texts.join(", ");
+    Some(first.why(gate, format!("what it does can't be read exactly, so it may fall under {texts}{more}")))
+}

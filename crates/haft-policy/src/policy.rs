@@ -1,0 +1,133 @@
+//! What holds for one session: its mode, rules, grants and folders.
+
+use crate::{Action, Mode, Rule, Subject, rule::ToolPattern};
+use haft_core::{Permission, RealPath, Spec};
+use std::sync::Arc;
+
+/// A saved answer: a rule that allows, bound to one definition of the tool.
+#[derive(Debug, Clone)]
+pub struct Grant {
+    /// The rule, with [`Action::Allow`].
+    pub rule: Rule,
+    /// The hash of the tool when it was granted; `None` for built-ins.
+    pub tool_hash: Option<Arc<str>>,
+}
+
+/// What holds for one session.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// How it wants to be asked.
+    pub mode: Mode,
+    /// All rules, whatever file they came from; deny beats ask beats allow.
+    pub rules: Vec<Rule>,
+    /// Saved answers.
+    pub grants: Vec<Grant>,
+    /// What `auto` mode asks for, written as rules; empty: built-in tools that mutate, and every tool that
+    /// declares neither read-only nor risk.
+    pub dangerous: Vec<String>,
+    /// The workspace root.
+    pub workspace: RealPath,
+    /// Further folders that count as inside, absolute and real; among them the session's spill folder.
+    pub roots: Vec<String>,
+    /// Names or name globs of the only tools that may run; `None`: all.
+    pub enabled_tools: Option<Vec<String>>,
+}
+
+impl Policy {
+    /// A policy without rules and grants.
+    pub fn new(mode: Mode, workspace: RealPath) -> Self {
+        Self {
+            mode,
+            rules: Vec::new(),
+            grants: Vec::new(),
+            dangerous: Vec::new(),
+            workspace,
+            roots: Vec::new(),
+            enabled_tools: None,
+        }
+    }
+
+    /// Whether a deny rule for `read` covers the path, so that a walk leaves it out.
+    pub fn denies_read(&self, path: &RealPath) -> bool {
+        self.rules_of(Action::Deny).any(|rule| rule.covers_read(path))
+    }
+
+    /// Whether every call of a tool is refused, whatever the input: it isn't shown to the model either.
+    pub fn denies_tool_whole(&self, spec: &Spec, tool: &str) -> bool {
+        !spec.enabled
+            || spec.permission() == Permission::Deny
+            || !self.enables(spec, tool)
+            || self.rules_of(Action::Deny).any(|rule| rule.covers_tool(spec, tool))
+    }
+
+    /// Whether the path lies in the workspace or another root.
+    pub fn is_inside(&self, path: &RealPath) -> bool {
+        self.workspace.covers(path) || self.roots.iter().any(|root| RealPath::new(root, "").covers(path))
+    }
+
+    pub(crate) fn rules_of(&self, action: Action) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().filter(move |rule| rule.action == action)
+    }
+
+    pub(crate) fn enables(&self, spec: &Spec, tool: &str) -> bool {
+        self.enabled_tools.as_ref().is_none_or(|enabled| {
+            let named =
+                |text: &String| ToolPattern::parse(text).is_ok_and(|name| name.names(tool, spec, true));
+            enabled.iter().any(named)
+        })
+    }
+
+    /// The grant that allows the call.
+    pub(crate) fn grant_for(&self, subject: &Subject) -> Option<&Grant> {
+        self.grants.iter().find(|grant| {
+            grant.rule.action == Action::Allow
+                && grant.tool_hash == subject.tool_hash
+                && grant.rule.matches(subject) == crate::Match::Yes
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{bash, foreign, policy, reading};
+    use haft_core::Effects;
+
+    #[test]
+    fn a_walk_leaves_out_what_read_rules_deny() {
+        let policy =
+            policy(Mode::Default, &[(Action::Deny, "read(secret/**)"), (Action::Deny, "edit(./src/**)")]);
+        assert!(policy.denies_read(&RealPath::new("/w", "secret/k")));
+        assert!(policy.denies_read(&RealPath::new("/w/secret", "k")));
+        assert!(!policy.denies_read(&RealPath::new("/w", "src/a")));
+        assert!(!policy.denies_read(&RealPath::new("/other", "secret/k")));
+    }
+
+    #[test]
+    fn a_tool_denied_in_part_stays() {
+        let whole = |text: &str, subject: &Subject| {
+            policy(Mode::Default, &[(Action::Deny, text)]).denies_tool_whole(&subject.spec, &subject.tool)
+        };
+        let mcp = foreign("mcp__x__y", Effects::Everything);
+        assert!(
+            whole("bash", &bash("ls"))
+                && whole("Bash", &bash("ls"))
+                && whole("capability:shell.*", &bash("ls"))
+        );
+        assert!(whole("read", &reading("/w/a")) && whole("mcp__x", &mcp));
+        assert!(!whole("bash(rm *)", &bash("ls")) && !whole("read(secret/**)", &reading("/w/a")));
+        assert!(!whole("mcp__z", &mcp) && !whole("edit", &reading("/w/a")));
+    }
+
+    #[test]
+    fn roots_are_inside() {
+        let mut policy = policy(Mode::Default, &[]);
+        policy.roots.push("/spill/1".to_owned());
+        assert!(
+            policy.is_inside(&RealPath::new("/w", "a")) && policy.is_inside(&RealPath::new("/", "spill/1/x"))
+        );
+        assert!(
+            !policy.is_inside(&RealPath::new("/", "spill/2")) && !policy.is_inside(&RealPath::new("/", "w2"))
+        );
+    }
+}

@@ -1,0 +1,262 @@
+//! The desk: puts a question, waits, and takes whatever settles it first.
+
+use super::{Approved, preview};
+use crate::{
+    admission::Seat,
+    intake::Stated,
+    run::Stopwatch,
+    session::{Keep, Session},
+};
+use haft_core::{Answer, Bound, Cx, Event, Failure, Outcome, Preview, Question, RealPath, Why};
+use haft_policy::{Judgement, Verdict, judge, rule_choices};
+use std::{fmt::Write, pin::pin, sync::Arc, time::Duration};
+use tokio::time::sleep;
+
+/// How long a person may take; then it is a denial that says so.
+pub(crate) const ANSWER_TIME: Duration = Duration::from_secs(300);
+
+/// Everything a question needs.
+pub(crate) struct Desk<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) seat: &'a Seat,
+    pub(crate) bound: &'a dyn Bound,
+    /// A world that can't be written, made only where a question needs it.
+    pub(crate) cx: &'a (dyn Fn(&Stated) -> Cx + Sync),
+    pub(crate) outer: Option<&'a Stopwatch>,
+}
+
+/// What came of judging and asking.
+pub(crate) enum Settled {
+    /// It may run.
+    Approved(Approved),
+    /// What it touches changed while it waited; it must be judged anew.
+    Changed(Stated),
+    /// It may not.
+    Refused(Outcome, String),
+}
+
+/// What the desk did, for the trace.
+pub(crate) struct Asked {
+    pub(crate) settled: Settled,
+    pub(crate) judgement: Judgement,
+    /// What became of the question, where there was one.
+    pub(crate) answer: Option<(&'static str, String)>,
+}
+
+enum Step {
+    Answered(Answer),
+    Late,
+    PolicyChanged,
+    Voided,
+}
+
+impl Desk<'_> {
+    /// Judges, and asks if need be. `again` states the effects anew, for when names may have moved.
+    pub(crate) async fn settle(
+        &self,
+        stated: Stated,
+        again: impl Fn() -> Result<Stated, Failure>,
+    ) -> Result<Asked, Failure> {
+        let mut changes = self.session.policy_changes();
+        changes.mark_unchanged();
+        let mut judgement = judge(&stated.subject, &self.session.policies());
+        self.publish(&judgement);
+        let why = match &judgement.verdict {
+            Verdict::Allow(_) => return Ok(Asked::by_gates(stated, judgement)),
+            Verdict::Deny(why) => return Ok(Asked::denied(why.clone(), None, judgement)),
+            Verdict::Ask(why) => why.clone(),
+        };
+        let workspace = self.session.policy().workspace.clone();
+        if !self.session.approver().is_present() {
+            return Ok(Asked::denied(nobody(&stated, &why, &workspace), None, judgement));
+        }
+        let _paused = self.outer.map(Stopwatch::pause);
+        let shown = preview::take(self.bound, &(self.cx)(&stated)).await?;
+        let call = self.seat.call().clone();
+        self.session.bus().publish(|| Event::Asked { call: call.clone() });
+        let question = question(&stated, why, &shown, &workspace);
+        let rules = question.rules.clone();
+        let mut asked = pin!(self.session.approver().ask(question));
+        let mut late = pin!(sleep(ANSWER_TIME));
+        loop {
+            let step = tokio::select! {
+                biased;
+                answer = &mut asked => Step::Answered(answer),
+                () = &mut late => Step::Late,
+                _ = changes.changed() => Step::PolicyChanged,
+                () = self.seat.voided() => Step::Voided,
+            };
+            match step {
+                Step::Answered(answer) => {
+                    let (settled, answer) = self.answered(answer, stated, shown, &rules);
+                    return Ok(Asked { settled, judgement, answer: Some(answer) });
+                }
+                Step::Late => {
+                    self.answer("timed-out");
+                    let why = Why::new("approval", "nobody answered within 5 minutes");
+                    return Ok(Asked::denied(why, Some(("timed-out", String::new())), judgement));
+                }
+                // Somebody's answer to another question may settle this one.
+                Step::PolicyChanged => {
+                    judgement = judge(&stated.subject, &self.session.policies());
+                    match &judgement.verdict {
+                        Verdict::Ask(_) => {}
+                        Verdict::Allow(_) => {
+                            self.answer("settled");
+                            return Ok(Asked::by_gates(stated, judgement));
+                        }
+                        Verdict::Deny(why) => {
+                            self.answer("settled");
+                            return Ok(Asked::denied(why.clone(), None, judgement));
+                        }
+                    }
+                }
+                Step::Voided => {
+                    let now = again()?;
+                    if !now.agrees_with(&stated) {
+                        self.answer("withdrawn");
+                        return Ok(Asked { settled: Settled::Changed(now), judgement, answer: None });
+                    }
+                    self.seat.declare(crate::executor::claims(&stated));
+                }
+            }
+        }
+    }
+
+    /// What an answer comes to, and its name and detail for the trace.
+    fn answered(
+        &self,
+        answer: Answer,
+        stated: Stated,
+        shown: Preview,
+        rules: &[String],
+    ) -> (Settled, (&'static str, String)) {
+        let word = match answer {
+            Answer::Once => ("once", String::new()),
+            Answer::Session => match rules.first() {
+                Some(rule) => ("session", self.save(&stated, rule.clone(), Keep::Session)),
+                None => ("once", "no rule is narrow enough to hold for the session".to_owned()),
+            },
+            Answer::Always { rule } => ("always", self.save(&stated, rule, Keep::Always)),
+            Answer::Deny { feedback } => {
+                self.answer("deny");
+                let why = Why::new("user", format!("Tool use denied by user: {}", stated.subject.tool));
+                let text = denial_text(&why, feedback.as_deref());
+                let detail = feedback.clone().unwrap_or_default();
+                return (Settled::Refused(Outcome::Denied { why, feedback }, text), ("deny", detail));
+            }
+            Answer::Dismissed => {
+                self.answer("dismissed");
+                let tool = &stated.subject.tool;
+                let text = format!("The question about {tool} was closed without an answer; nothing ran.");
+                return (Settled::Refused(Outcome::Cancelled, text), ("dismissed", String::new()));
+            }
+        };
+        self.answer(word.0);
+        (Settled::Approved(Approved::by_person(stated, shown)), word)
+    }
+
+    /// Saves the answer and says what holds now; where it can't be saved, it holds for this call.
+    fn save(&self, stated: &Stated, rule: String, keep: Keep) -> String {
+        if keep == Keep::Session {
+            // An outside path that a person approved for the session is a root of its own from then on.
+            let outside = stated.subject.paths.iter().filter(|path| path.real.is_outside());
+            let roots: Vec<String> = outside.map(|path| path.real.absolute()).collect();
+            if !roots.is_empty() {
+                self.session.change_policy(|policy| policy.roots.extend(roots));
+            }
+        }
+        match self.session.grant(&rule, stated.subject.tool_hash.clone(), keep) {
+            Ok(()) => rule,
+            Err(failure) => {
+                (self.cx)(stated).warn(format!("the answer holds for this call only: {failure}"));
+                format!("not saved: {failure}")
+            }
+        }
+    }
+
+    fn answer(&self, answer: &'static str) {
+        let call = self.seat.call().clone();
+        self.session.bus().publish(|| Event::Answered { call, answer });
+    }
+
+    fn publish(&self, judgement: &Judgement) {
+        let call = self.seat.call().clone();
+        self.session.bus().publish(|| Event::Judged {
+            call,
+            verdict: judgement.verdict.name(),
+            why: match &judgement.verdict {
+                Verdict::Allow(why) | Verdict::Deny(why) => vec![why.clone()],
+                Verdict::Ask(why) => why.clone(),
+            },
+        });
+    }
+}
+
+fn nobody(stated: &Stated, why: &[Why], workspace: &RealPath) -> Why {
+    let reasons: Vec<&str> = why.iter().map(|why| why.reason.as_str()).collect();
+    let rule = rule_choices(&stated.subject, workspace)
+        .into_iter()
+        .next()
+        .unwrap_or_else(|| stated.subject.tool.to_string());
+    let rule = serde_json::to_string(&rule).unwrap_or(rule);
+    Why::new(
+        "approval",
+        format!(
+            "it needs a person's word ({}), and nobody is there to give it. The operator can allow it with \
+             permissions.allow = [{rule}]",
+            reasons.join("; ")
+        ),
+    )
+}
+
+fn question(stated: &Stated, why: Vec<Why>, shown: &Preview, workspace: &RealPath) -> Question {
+    let subject = &stated.subject;
+    Question {
+        call: subject.call.clone(),
+        tool: Arc::clone(&subject.tool),
+        label: subject.spec.label(),
+        input: Arc::clone(&subject.input),
+        effects: subject.effects.clone(),
+        mutates: subject.mutates,
+        why,
+        preview: shown.clone(),
+        rules: rule_choices(subject, workspace),
+    }
+}
+
+impl Asked {
+    fn by_gates(stated: Stated, judgement: Judgement) -> Self {
+        let approved = Approved::by_gates(stated, &judgement);
+        let settled = match approved {
+            Some(approved) => Settled::Approved(approved),
+            None => Settled::Refused(Outcome::Cancelled, "the gates gave no word".to_owned()),
+        };
+        Self { settled, judgement, answer: None }
+    }
+
+    fn denied(why: Why, answer: Option<(&'static str, String)>, judgement: Judgement) -> Self {
+        let text = denial_text(&why, None);
+        Self { settled: Settled::Refused(Outcome::Denied { why, feedback: None }, text), judgement, answer }
+    }
+}
+
+/// What a model reads about a denial.
+pub(crate) fn denial_text(why: &Why, feedback: Option<&str>) -> String {
+    if why.gate == "user" {
+        return match feedback {
+            Some(feedback) => format!("{}. They said: {feedback}", why.reason),
+            None => why.reason.clone(),
+        };
+    }
+    let mut text = format!("Not allowed: {}", why.reason);
+    if let Some(rule) = &why.rule {
+        let _ = write!(text, " (rule {rule}");
+        if let Some(source) = &why.source {
+            let _ = write!(text, ", {source}");
+        }
+        text.push(')');
+    }
+    text.push_str(". Nothing ran. Don't repeat the call; find another way or tell the user what you need.");
+    text
+}

@@ -1,0 +1,9 @@
+//! One question to a person, and what becomes of the answer.
+
+mod approved;
+mod desk;
+mod preview;
+
+pub(crate) use approved::Approved;
+pub(crate) use desk::{Asked, Desk, Settled};
+pub(crate) use preview::holds;

@@ -1,0 +1,292 @@
+//! One call on its way: its trace, its end, and what is written down of it.
+
+use crate::{
+    catalogue::Offer,
+    run::{CallSink, Ran, Stopwatch},
+    seal::CaptureSlot,
+    session::{LogEntry, Session},
+};
+use haft_core::{
+    Block, CallId, Cancel, Effects, Ended, Event, Failure, FailureKind, Input, Outcome, Output, Progress,
+    RealPath, Request, Sink, Spec, TraceStep, Truncation,
+};
+use haft_policy::Judgement;
+use serde_json::Value;
+use std::{
+    fmt::Write,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// A call on its way.
+pub(crate) struct Call {
+    pub(crate) id: CallId,
+    pub(crate) session: Arc<Session>,
+    pub(crate) request: Request,
+    pub(crate) cancel: Cancel,
+    pub(crate) outer: Option<Arc<Stopwatch>>,
+    pub(crate) watch: Option<Stopwatch>,
+    pub(crate) sink: Arc<CallSink>,
+    pub(crate) captures: CaptureSlot,
+    pub(crate) offer: Option<Offer>,
+    began: Instant,
+    steps: Vec<TraceStep>,
+    /// The last judgement's; an earlier one is void.
+    gates: Vec<TraceStep>,
+    gates_at: usize,
+}
+
+/// How a call ends, before it is written down.
+pub(crate) struct End {
+    pub(crate) outcome: Outcome,
+    pub(crate) output: Output,
+    pub(crate) failure: Option<Failure>,
+}
+
+impl Call {
+    pub(crate) fn new(
+        session: &Arc<Session>,
+        id: CallId,
+        request: Request,
+        cancel: Cancel,
+        outer: Option<Arc<Stopwatch>>,
+    ) -> Self {
+        let max_bytes = haft_core::OUTPUT_MAX_BYTES;
+        let captures = CaptureSlot::new(session.spill().clone(), id.to_string().into(), max_bytes);
+        let sink = Arc::new(CallSink::new(id.clone(), session.bus().clone(), captures.clone()));
+        Self {
+            id,
+            session: Arc::clone(session),
+            request,
+            cancel,
+            outer,
+            watch: None,
+            sink,
+            captures,
+            offer: None,
+            began: Instant::now(),
+            steps: Vec::with_capacity(12),
+            gates: Vec::new(),
+            gates_at: 0,
+        }
+    }
+
+    /// Says that the call came in.
+    pub(crate) fn begin(&mut self) {
+        let raw = match &self.request.input {
+            Input::Text(text) | Input::CutOff(text) => text,
+        };
+        self.session.bus().publish(|| Event::Requested {
+            call: self.id.clone(),
+            tool: self.request.tool.as_str().into(),
+            input: raw.as_str().into(),
+        });
+        if self.session.is_recorded() {
+            let entry = LogEntry::Requested {
+                call: self.id.clone(),
+                run: self.session.run_number(),
+                tool: self.request.tool.clone(),
+                raw: raw.clone(),
+                turn: self.request.turn,
+                foreign_id: self.request.foreign_id.clone(),
+            };
+            self.write(entry);
+        }
+    }
+
+    pub(crate) fn resolved(&mut self, offer: &Offer, how: &str) {
+        self.session.bus().publish(|| Event::Resolved {
+            call: self.id.clone(),
+            tool: Arc::clone(&offer.name),
+            owner: Arc::clone(&offer.owner),
+        });
+        self.captures.set_max_bytes(offer.spec().max_output_bytes);
+        self.offer = Some(offer.clone());
+        self.step(TraceStep::new("resolve", "ok").because(how));
+    }
+
+    pub(crate) fn step(&mut self, step: TraceStep) {
+        self.steps.push(step);
+    }
+
+    pub(crate) fn judged(&mut self, judgement: Judgement) {
+        let verdict = judgement.verdict.name();
+        self.gates = judgement.trace;
+        self.steps.retain(|step| step.step != "judge");
+        self.gates_at = self.steps.len();
+        self.steps.push(TraceStep::new("judge", verdict));
+    }
+
+    /// The steps in order, the gates' words before the judgement they led to.
+    pub(crate) fn trace(&self) -> Vec<TraceStep> {
+        let (before, after) = self.steps.split_at(self.gates_at.min(self.steps.len()));
+        before.iter().chain(&self.gates).chain(after).cloned().collect()
+    }
+
+    pub(crate) fn invalid(&mut self, step: &str, text: String) -> End {
+        self.step(TraceStep::new(step, "invalid").because(text.clone()));
+        End::refused(Outcome::Invalid, text)
+    }
+
+    pub(crate) fn started(&mut self, offer: &Offer, input: &Arc<Value>, effects: &Effects<RealPath>) {
+        if self.session.is_recorded() {
+            self.write(LogEntry::Started {
+                call: self.id.clone(),
+                tool: Arc::clone(&offer.name),
+                owner: Arc::clone(&offer.owner),
+                input: Arc::clone(input),
+                effects: effects.clone(),
+            });
+        }
+        self.session.bus().publish(|| Event::Started { call: self.id.clone() });
+        self.step(TraceStep::new("run", "started"));
+    }
+
+    /// Tells people that a result was cut.
+    pub(crate) fn warn_cut(&self, cut: &Truncation) {
+        let lines = cut.total_lines.saturating_sub(cut.shown_lines);
+        let bytes = cut.total_bytes.saturating_sub(cut.shown_bytes);
+        let place = cut.path.as_ref().map(|path| format!("; all of it is in {path}")).unwrap_or_default();
+        let text = format!("{lines} lines ({bytes} bytes) of the result were left out for the model{place}");
+        self.session
+            .bus()
+            .publish(|| Event::Progress { call: self.id.clone(), progress: Progress::Warning(text) });
+    }
+
+    /// Applies the session's changes and writes the end down: the one terminal event.
+    pub(crate) fn record(mut self, end: End) -> Ended {
+        let End { outcome, output, failure } = end;
+        self.session.apply(&output);
+        self.step(TraceStep::new("record", outcome.name()));
+        let tool = self
+            .offer
+            .as_ref()
+            .map_or_else(|| self.request.tool.as_str().into(), |offer| Arc::clone(&offer.name));
+        let duration = self.began.elapsed();
+        let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let trace = self.trace();
+        if self.session.is_recorded() {
+            let bytes: usize = output.content.iter().filter_map(Block::as_text).map(str::len).sum();
+            self.write(LogEntry::Ended {
+                call: self.id.clone(),
+                tool: Arc::clone(&tool),
+                outcome: outcome.clone(),
+                trace: trace.clone(),
+                duration_ms,
+                bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
+                truncation: output.truncation.clone(),
+                diagnostic: failure.as_ref().and_then(|failure| failure.diagnostic.clone()),
+                files: output.files.clone(),
+                session: output.session.clone(),
+                seen: output.seen.clone(),
+            });
+        }
+        self.session.bus().publish(|| Event::Ended {
+            call: self.id.clone(),
+            tool: Arc::clone(&tool),
+            outcome: outcome.clone(),
+            duration_ms,
+        });
+        Ended {
+            call: self.id.clone(),
+            tool,
+            owner: self.offer.as_ref().map(|offer| Arc::clone(&offer.owner)),
+            outcome,
+            output,
+            failure,
+            trace,
+            duration,
+        }
+    }
+
+    /// A log that can't be written doesn't stop the call, but a person is told.
+    fn write(&self, entry: LogEntry) {
+        if let Err(failure) = self.session.record(entry) {
+            self.sink.progress(Progress::Warning(format!("the session log couldn't be written: {failure}")));
+        }
+    }
+}
+
+impl End {
+    pub(crate) fn refused(outcome: Outcome, text: String) -> Self {
+        Self { outcome, output: Output::text(text), failure: None }
+    }
+
+    pub(crate) fn cancelled() -> Self {
+        Self::refused(
+            Outcome::Cancelled,
+            "The call was cancelled before it ran; nothing was changed.".to_owned(),
+        )
+    }
+
+    pub(crate) fn failed(failure: Failure) -> Self {
+        let outcome = match failure.kind {
+            FailureKind::Cancelled => Outcome::Cancelled,
+            FailureKind::Timeout => Outcome::TimedOut,
+            kind => Outcome::Failed { kind },
+        };
+        let mut failure = failure;
+        let output = with_text(failure.text.clone(), failure.partial.take().map(|partial| *partial));
+        Self { outcome, output, failure: Some(failure) }
+    }
+
+    /// From what the run came to; `left` is what its captures held when it was left behind.
+    pub(crate) fn of(ran: Ran, spec: &Spec, left: Option<Output>) -> Self {
+        match ran {
+            Ran::Returned(output) => Self { outcome: Outcome::Completed, output, failure: None },
+            Ran::Failed(failure) => Self::failed(failure),
+            Ran::TimedOut(word) => {
+                let text = format!(
+                    "timed out after {}. What it had printed until then follows, if anything; do less at once, or ask \
+                     for more time where the tool takes a timeout.",
+                    seconds(spec.timeout())
+                );
+                Self::stopped(Outcome::TimedOut, FailureKind::Timeout, text, word, left)
+            }
+            Ran::Cancelled(word) => {
+                let text = "cancelled while it ran; what it did until then stays".to_owned();
+                Self::stopped(Outcome::Cancelled, FailureKind::Cancelled, text, word, left)
+            }
+        }
+    }
+
+    fn stopped(
+        outcome: Outcome,
+        kind: FailureKind,
+        text: String,
+        word: Option<Failure>,
+        left: Option<Output>,
+    ) -> Self {
+        let diagnostic = word.as_ref().and_then(|word| word.diagnostic.clone());
+        let partial = word.and_then(|word| word.partial).map(|partial| *partial).or(left);
+        let failure = Failure { diagnostic, ..Failure::new(kind, text.clone()) };
+        Self { outcome, output: with_text(text, partial), failure: Some(failure) }
+    }
+
+    /// The structured output breaks the tool's own schema: a failure that keeps what came.
+    pub(crate) fn misfit(&mut self, tool: &str, problems: &str) {
+        let mut text = String::new();
+        let _ = write!(
+            text,
+            "the result of \"{tool}\" breaks the tool's own outputSchema: {problems}\nWhat it returned follows."
+        );
+        self.outcome = Outcome::Failed { kind: FailureKind::Internal };
+        self.failure = Some(Failure::internal(text.clone()).diagnose(problems));
+        self.output.structured = None;
+        self.output.content.insert(0, Block::text(text));
+    }
+}
+
+fn with_text(text: String, partial: Option<Output>) -> Output {
+    let mut output = partial.unwrap_or_default();
+    output.content.insert(0, Block::text(text));
+    output
+}
+
+fn seconds(time: Duration) -> String {
+    if time.subsec_millis() == 0 {
+        format!("{} s", time.as_secs())
+    } else {
+        format!("{} ms", time.as_millis())
+    }
+}

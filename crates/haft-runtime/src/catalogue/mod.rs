@@ -1,0 +1,18 @@
+//! Which tools exist, who registered them, and what one request sees of them.
+
+#[expect(clippy::module_inception, reason = "the room is named for its central type")]
+mod catalogue;
+mod handle;
+mod offer;
+mod problem;
+mod select;
+mod snapshot;
+mod wrap;
+
+pub use catalogue::{Catalogue, RegisterError, Registrar};
+pub use handle::Handle;
+pub use offer::Offer;
+pub(crate) use offer::compile;
+pub use problem::Problem;
+pub use select::ToolSet;
+pub use snapshot::{Resolved, Snapshot};

@@ -1,0 +1,104 @@
+//! One registered tool, ready to be called.
+
+use super::RegisterError;
+use haft_core::{AnyTool, Spec, ToolName};
+use jsonschema::Validator;
+use serde_json::Value;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+/// A tool as a snapshot offers it.
+#[derive(Clone)]
+pub struct Offer {
+    /// The name that a model calls.
+    pub name: Arc<str>,
+    /// Who registered it.
+    pub owner: Arc<str>,
+    /// The tool.
+    pub tool: Arc<dyn AnyTool>,
+    /// Hash of definition and content, for tools that aren't built in.
+    pub hash: Option<Arc<str>>,
+    pub(crate) input: Arc<Validator>,
+    pub(crate) output: Option<Arc<Validator>>,
+    pub(crate) live: Arc<AtomicBool>,
+}
+
+impl Offer {
+    /// Checks the declaration and compiles its schemas.
+    pub(super) fn new(
+        tool: Arc<dyn AnyTool>,
+        owner: &str,
+        hash: Option<Arc<str>>,
+    ) -> Result<Self, RegisterError> {
+        let spec = Arc::clone(tool.spec());
+        let name = ToolName::parse(&spec.name)
+            .and_then(|name| name.within(spec.namespace.as_deref()))
+            .map_err(|error| RegisterError::Name(error.to_string()))?;
+        if owner == "core" && !is_builtin_name(&spec.name) {
+            return Err(RegisterError::Name(format!(
+                "Invalid tool name \"{}\" — a built-in starts with a small letter and has no capitals",
+                spec.name
+            )));
+        }
+        if spec.description.trim().is_empty() {
+            return Err(RegisterError::Description(spec.name.to_string()));
+        }
+        let input = compile_input(&spec)?;
+        let output = match &spec.output_schema {
+            Some(schema) => Some(Arc::new(
+                compile(schema)
+                    .map_err(|why| RegisterError::OutputSchema { tool: spec.name.to_string(), why })?,
+            )),
+            None => None,
+        };
+        Ok(Self {
+            name: name.as_str().into(),
+            owner: owner.into(),
+            tool,
+            hash,
+            input: Arc::new(input),
+            output,
+            live: Arc::new(AtomicBool::new(true)),
+        })
+    }
+
+    /// The declaration.
+    pub fn spec(&self) -> &Arc<Spec> {
+        self.tool.spec()
+    }
+
+    /// Whether its source still offers it.
+    pub fn is_live(&self) -> bool {
+        self.live.load(Ordering::Acquire)
+    }
+}
+
+impl std::fmt::Debug for Offer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Offer({} by {})", self.name, self.owner)
+    }
+}
+
+fn is_builtin_name(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-')
+}
+
+fn compile_input(spec: &Spec) -> Result<Validator, RegisterError> {
+    let fault = |why: String| RegisterError::InputSchema { tool: spec.name.to_string(), why };
+    let root = spec.input_schema.as_object().ok_or_else(|| fault("it must be an object".to_owned()))?;
+    if root.get("type").and_then(Value::as_str) != Some("object") {
+        return Err(fault("its root must have \"type\": \"object\"".to_owned()));
+    }
+    compile(&spec.input_schema).map_err(fault)
+}
+
+/// Compiles a schema; references outside it are never fetched.
+pub(crate) fn compile(schema: &Value) -> Result<Validator, String> {
+    jsonschema::options().build(schema).map_err(|error| {
+        let place = error.instance_path().to_string();
+        if place.is_empty() { error.to_string() } else { format!("{place}: {error}") }
+    })
+}

@@ -1,0 +1,88 @@
+//! The immutable catalogue that one model request is made with.
+
+use super::{Offer, ToolSet};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// Tools by name, in a stable order so that prompts cache.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    offers: BTreeMap<Arc<str>, Offer>,
+    gone: BTreeMap<Arc<str>, Arc<str>>,
+}
+
+/// What a name leads to.
+#[derive(Debug)]
+pub enum Resolved<'a> {
+    /// A tool, and how the name was understood.
+    Tool(&'a Offer, &'static str),
+    /// It was there once.
+    Gone(Arc<str>),
+    /// Nothing; with the nearest names.
+    Unknown(Vec<Arc<str>>),
+}
+
+/// How many near names a model is shown.
+const NEAREST: usize = 3;
+
+impl Snapshot {
+    pub(super) fn new(offers: impl Iterator<Item = Offer>, gone: BTreeMap<Arc<str>, Arc<str>>) -> Self {
+        let offers =
+            offers.filter(|offer| offer.spec().enabled).map(|offer| (Arc::clone(&offer.name), offer));
+        Self { offers: offers.collect(), gone }
+    }
+
+    /// The tools in order of name.
+    pub fn offers(&self) -> impl Iterator<Item = &Offer> {
+        self.offers.values()
+    }
+
+    /// The tool with exactly that name.
+    pub fn get(&self, name: &str) -> Option<&Offer> {
+        self.offers.get(name)
+    }
+
+    /// Whether a tool of that name was offered and is gone.
+    pub fn was_offered(&self, name: &str) -> bool {
+        self.gone.contains_key(name)
+    }
+
+    /// The part of it that a tool set shows.
+    #[must_use]
+    pub fn select(&self, set: &ToolSet) -> Self {
+        let offers = self.offers.iter().filter(|(name, offer)| set.contains(name, offer.spec()));
+        Self {
+            offers: offers.map(|(name, offer)| (Arc::clone(name), offer.clone())).collect(),
+            gone: self.gone.clone(),
+        }
+    }
+
+    /// Finds a tool: exact name, then alias, then the only match ignoring case.
+    pub fn resolve(&self, name: &str) -> Resolved<'_> {
+        if let Some(offer) = self.offers.get(name) {
+            return Resolved::Tool(offer, "exact name");
+        }
+        let has_alias = |offer: &&Offer| offer.spec().aliases.iter().any(|alias| alias.as_ref() == name);
+        if let Some(offer) = self.offers.values().find(has_alias) {
+            return Resolved::Tool(offer, "alias");
+        }
+        if let Some(owner) = self.gone.get(name) {
+            return Resolved::Gone(Arc::clone(owner));
+        }
+        let mut folded = self.offers.values().filter(|offer| offer.name.eq_ignore_ascii_case(name));
+        if let (Some(offer), None) = (folded.next(), folded.next()) {
+            return Resolved::Tool(offer, "the only name that differs in case");
+        }
+        Resolved::Unknown(self.nearest(name))
+    }
+
+    fn nearest(&self, name: &str) -> Vec<Arc<str>> {
+        let mut scored: Vec<_> = self
+            .offers
+            .keys()
+            .map(|known| (strsim::jaro_winkler(known, name), known))
+            .filter(|(score, _)| *score > 0.5)
+            .collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        scored.into_iter().take(NEAREST).map(|(_, known)| Arc::clone(known)).collect()
+    }
+}

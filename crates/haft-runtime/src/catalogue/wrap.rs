@@ -1,0 +1,125 @@
+//! A wrapper around a tool that can't loosen it, whatever it says.
+
+use super::RegisterError;
+use haft_core::{
+    AnyTool, Bound, BoxFuture, Cx, Effects, Failure, Flags, Output, OwnCheck, Preview, SessionView, Spec,
+};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Inner and outer tool; of what both declare for an input, the more careful answer holds.
+pub(super) struct Tightened {
+    inner: Arc<dyn AnyTool>,
+    outer: Arc<dyn AnyTool>,
+}
+
+impl Tightened {
+    pub(super) fn new(inner: Arc<dyn AnyTool>, outer: Arc<dyn AnyTool>) -> Result<Self, RegisterError> {
+        if let Some(why) = loosens(inner.spec(), outer.spec()) {
+            return Err(RegisterError::Loosens { tool: inner.spec().name.to_string(), why: why.to_owned() });
+        }
+        Ok(Self { inner, outer })
+    }
+}
+
+fn loosens(inner: &Spec, outer: &Spec) -> Option<&'static str> {
+    let rules = [
+        (outer.permission() < inner.permission(), "lowers the permission"),
+        (outer.risk() < inner.risk(), "lowers the risk"),
+        (
+            outer.declared_risk.is_some() && inner.declared_risk.is_none() && outer.risk() <= inner.risk(),
+            "declares a risk that the tool leaves open",
+        ),
+        (!inner.capabilities.is_subset(&outer.capabilities), "drops capabilities"),
+        (outer.read_only && !inner.read_only, "declares itself read-only"),
+        (!outer.mutates() && inner.mutates(), "declares that it doesn't mutate"),
+        (outer.concurrency_safe && !inner.concurrency_safe, "declares itself concurrency-safe"),
+        (!outer.untrusted_source && inner.untrusted_source, "hides that its results come from strangers"),
+    ];
+    rules.into_iter().find(|(broken, _)| *broken).map(|(_, why)| why)
+}
+
+impl AnyTool for Tightened {
+    fn spec(&self) -> &Arc<Spec> {
+        self.outer.spec()
+    }
+
+    fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {
+        // A wrapper may take another input than the tool; then the tool's static declaration counts.
+        let inner = Arc::clone(&self.inner).bind(Arc::clone(&input)).ok();
+        let outer = Arc::clone(&self.outer).bind(input)?;
+        Ok(Box::new(Both {
+            inner_spec: Arc::clone(self.inner.spec()),
+            outer_spec: Arc::clone(self.outer.spec()),
+            inner,
+            outer,
+        }))
+    }
+
+    fn cleanup(self: Arc<Self>, input: Arc<Value>, cx: Cx) -> BoxFuture<'static, ()> {
+        Arc::clone(&self.outer).cleanup(input, cx)
+    }
+}
+
+struct Both {
+    inner_spec: Arc<Spec>,
+    outer_spec: Arc<Spec>,
+    inner: Option<Box<dyn Bound>>,
+    outer: Box<dyn Bound>,
+}
+
+impl Bound for Both {
+    fn effects(&self, session: &dyn SessionView) -> Effects {
+        let Some(inner) = &self.inner else { return Effects::Everything };
+        match (inner.effects(session), self.outer.effects(session)) {
+            (Effects::Only(mut inner), Effects::Only(outer)) => {
+                inner.extend(outer.into_iter().filter(|touch| !inner.contains(touch)).collect::<Vec<_>>());
+                Effects::Only(inner)
+            }
+            (Effects::Delegated, Effects::Delegated) => Effects::Delegated,
+            _ => Effects::Everything,
+        }
+    }
+
+    fn flags(&self) -> Flags {
+        let inner = self.inner.as_ref().map(|inner| inner.flags()).unwrap_or_default();
+        let outer = self.outer.flags();
+        let (low, high) = (&self.inner_spec, &self.outer_spec);
+        Flags {
+            permission: Some(
+                inner
+                    .permission
+                    .unwrap_or(low.permission())
+                    .max(outer.permission.unwrap_or(high.permission())),
+            ),
+            read_only: Some(
+                inner.read_only.unwrap_or(low.read_only) && outer.read_only.unwrap_or(high.read_only),
+            ),
+            concurrency_safe: Some(
+                inner.concurrency_safe.unwrap_or(low.concurrency_safe)
+                    && outer.concurrency_safe.unwrap_or(high.concurrency_safe),
+            ),
+            risk: match (inner.risk.or(low.declared_risk), outer.risk.or(high.declared_risk)) {
+                (Some(inner), Some(outer)) => Some(inner.max(outer)),
+                _ => None,
+            },
+        }
+    }
+
+    fn check(&self, session: &dyn SessionView) -> Option<OwnCheck> {
+        let inner = self.inner.as_ref().and_then(|inner| inner.check(session));
+        match (inner, self.outer.check(session)) {
+            (Some(OwnCheck::Deny(why)), _) | (_, Some(OwnCheck::Deny(why))) => Some(OwnCheck::Deny(why)),
+            (Some(ask), _) | (None, Some(ask)) => Some(ask),
+            (None, None) => None,
+        }
+    }
+
+    fn preview<'a>(&'a self, cx: &'a Cx) -> BoxFuture<'a, Result<Preview, Failure>> {
+        self.outer.preview(cx)
+    }
+
+    fn run(self: Box<Self>, cx: Cx) -> BoxFuture<'static, Result<Output, Failure>> {
+        self.outer.run(cx)
+    }
+}

@@ -1,0 +1,471 @@
+//! The call path: twelve steps, in order, for every call, whoever makes it. There is no second path.
+//!
+//! | step | here | how it can end the call |
+//! |---|---|---|
+//! | 1 resolve | [`intake::resolve`] | unknown, no longer offered |
+//! | 2 parse | [`intake::parse`], [`intake::coerce`] | invalid |
+//! | 3 validate | [`intake::validate`], the tool's own | invalid |
+//! | 4 effects | [`intake::state`] | invalid paths |
+//! | 5 judge, 6 approve | [`Desk::settle`] | denied, dismissed |
+//! | 7 admit | [`Seat::admitted`], file locks | cancelled |
+//! | 8 freshness | effects and preview again | conflict |
+//! | 9 run | [`run::run`] | failed, timed out, cancelled |
+//! | 10 seal | [`seal::bound`] | never |
+//! | 11 hooks after | (none yet) | – |
+//! | 12 record | [`Call::record`] | – |
+
+use crate::{
+    admission::{Admission, Claims, Seat},
+    approve::{self, Approved, Asked, Desk, Settled},
+    call::{Call, End},
+    catalogue::Offer,
+    intake::{self, Resolution, Stated},
+    run::{self, Lease, NestedCalls, Ran, RunTask, Stopwatch},
+    running::Running,
+    seal::{self, Limits},
+    session::Session,
+};
+use haft_core::{
+    AnyTool, Bound, CallId, Cancel, Cx, Effects, Ended, Failure, FailureKind, FileLock, Outcome, RealPath,
+    Request, SessionView, Sink, Skip, StateFolder, Touch, TraceStep, Why, World,
+};
+use haft_policy::{Verdict, judge};
+use serde_json::Value;
+use std::{
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
+
+/// How often a call may be judged anew because what it touches changed under it.
+const ROUNDS_MAX: usize = 3;
+
+/// Runs calls. Cheap to clone.
+#[derive(Clone)]
+pub struct Executor {
+    world: World,
+}
+
+/// What a call made inside another inherits.
+#[derive(Clone)]
+pub(crate) struct Parent {
+    pub(crate) session: Arc<Session>,
+    pub(crate) cancel: Cancel,
+    pub(crate) watch: Arc<Stopwatch>,
+    pub(crate) turn: Option<u64>,
+}
+
+/// What would become of a call, without running anything.
+#[derive(Debug, Clone, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explained {
+    /// `allow`, `ask`, `deny`; `invalid` or `unknown` where it isn't judged at all.
+    pub verdict: &'static str,
+    /// In words.
+    pub reason: String,
+    /// The rule that decides.
+    pub rule: Option<String>,
+    /// Where it is written, `path:line`.
+    pub source: Option<String>,
+    /// Each step's word.
+    pub trace: Vec<TraceStep>,
+}
+
+/// A call that has passed the first three steps.
+struct Ready {
+    offer: Offer,
+    input: Arc<Value>,
+    bound: Box<dyn Bound>,
+}
+
+/// A call that holds all it needs to run.
+struct Admitted {
+    approved: Approved,
+    /// Other processes keep off these files until the call is recorded.
+    locks: Vec<Box<dyn FileLock>>,
+}
+
+impl Executor {
+    /// An executor over a world. `state` is pruned of what is older than it may be.
+    pub fn new(world: World, state: Option<&dyn StateFolder>) -> Self {
+        if let Some(state) = state {
+            seal::SpillStore::prune(state, world.clock.now());
+        }
+        Self { world }
+    }
+
+    /// The world that calls touch, for hosts.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// Takes the next place in the session's order; a plain function, to be called before anything is spawned.
+    pub fn reserve(&self, session: &Arc<Session>) -> Seat {
+        session.queue().reserve(session.next_call())
+    }
+
+    /// Starts a call on its place. Must be called within a tokio runtime.
+    pub fn start(&self, session: &Arc<Session>, seat: Seat, request: Request) -> Running {
+        let call = Call::new(session, seat.call().clone(), request, session.cancel(), None);
+        self.spawn(call, seat)
+    }
+
+    /// Takes a place and starts the call.
+    pub fn submit(&self, session: &Arc<Session>, request: Request) -> Running {
+        let seat = self.reserve(session);
+        self.start(session, seat, request)
+    }
+
+    pub(crate) fn start_inner(&self, parent: &Parent, id: CallId, request: Request) -> Running {
+        let seat = parent.session.queue().reserve(id.clone());
+        let request = Request { turn: request.turn.or(parent.turn), ..request };
+        let outer = Some(Arc::clone(&parent.watch));
+        self.spawn(Call::new(&parent.session, id, request, parent.cancel.child(), outer), seat)
+    }
+
+    fn spawn(&self, call: Call, seat: Seat) -> Running {
+        let executor = self.clone();
+        Running::spawn(call.id.clone(), call.cancel.clone(), async move { executor.run(call, seat).await })
+    }
+
+    /// The twelve steps.
+    async fn run(&self, mut call: Call, seat: Seat) -> Ended {
+        call.begin();
+        let cancel = call.cancel.clone();
+        let prepared = tokio::select! {
+            biased;
+            prepared = self.prepare(&mut call, &seat) => prepared,
+            () = cancel.fired() => Err(End::cancelled()),
+        };
+        match prepared {
+            Err(end) => call.record(end),
+            Ok((ready, admitted)) => {
+                let Admitted { approved, locks } = admitted;
+                let (tool, spec) = (Arc::clone(&ready.offer.tool), Arc::clone(ready.offer.spec()));
+                let ran = self.perform(&mut call, ready, &approved).await; //                        9 run
+                let mut end = End::of(ran, &spec, call.captures.left_behind());
+                Self::seal(&mut call, &mut end, tool.as_ref(), &approved); //                                10 seal
+                let ended = call.record(end); //                                                    12 record
+                drop(locks);
+                drop(seat);
+                ended
+            }
+        }
+    }
+
+    /// Steps 1 to 8: all that can be given up without a trace in the world.
+    async fn prepare(&self, call: &mut Call, seat: &Seat) -> Result<(Ready, Admitted), End> {
+        let offer = Self::resolve(call)?; //                                                          1 resolve
+        let ready = Self::intake(call, offer)?; //                                                    2, 3
+        let mut stated = self.state(call, &ready)?; //                                               4 effects
+        for _ in 0..ROUNDS_MAX {
+            seat.declare(claims(&stated));
+            let approved = match self.judge_and_ask(call, seat, &ready, stated).await? {
+                //          5, 6
+                Settled::Approved(approved) => approved,
+                Settled::Changed(now) => {
+                    stated = now;
+                    continue;
+                }
+                Settled::Refused(outcome, text) => return Err(End::refused(outcome, text)),
+            };
+            match self.admit(call, seat, &ready, approved).await? {
+                //                               7, 8
+                Ok(admitted) => return Ok((ready, admitted)),
+                Err(now) => stated = now,
+            }
+        }
+        Err(End::failed(Failure::conflict(
+            "what its paths mean kept changing while it waited. Make the call again when nothing else moves these \
+             files.",
+        )))
+    }
+
+    fn resolve(call: &mut Call) -> Result<Offer, End> {
+        match intake::resolve(&call.session.snapshot(), &call.request.tool) {
+            Resolution::Tool(offer, how) => {
+                call.resolved(&offer, how);
+                Ok(offer)
+            }
+            Resolution::None(text) => {
+                call.step(TraceStep::new("resolve", "unknown").because(text.clone()));
+                Err(End::refused(Outcome::Unknown, text))
+            }
+        }
+    }
+
+    fn intake(call: &mut Call, offer: Offer) -> Result<Ready, End> {
+        let spec = Arc::clone(offer.spec());
+        let parsed = intake::parse(&spec, &call.request.input).map_err(|text| call.invalid("parse", text))?;
+        let input = intake::coerce(&spec, parsed.clone());
+        let changed = input != parsed;
+        call.step(TraceStep::new("parse", if changed { "coerced" } else { "ok" }));
+        intake::validate(&spec, &offer.input, &input).map_err(|text| call.invalid("validate", text))?;
+        let input = Arc::new(input);
+        let bound = guarded(|| Arc::clone(&offer.tool).bind(Arc::clone(&input))).map_err(|failure| {
+            call.invalid("validate", format!("Invalid input for \"{}\": {}", offer.name, failure.text))
+        })?;
+        call.step(TraceStep::new("validate", "ok"));
+        Ok(Ready { offer, input, bound })
+    }
+
+    fn state(&self, call: &mut Call, ready: &Ready) -> Result<Stated, End> {
+        let stated = self.state_again(call, ready).map_err(|failure| {
+            call.invalid("effects", format!("Invalid input for \"{}\": {}", ready.offer.name, failure.text))
+        })?;
+        call.step(TraceStep::new("effects", "ok").because(describe(&stated.subject.effects)));
+        Ok(stated)
+    }
+
+    fn state_again(&self, call: &Call, ready: &Ready) -> Result<Stated, Failure> {
+        let session: &dyn SessionView = &*call.session;
+        let world = (self.world.files.as_ref(), session, call.session.epoch());
+        intake::state(&ready.offer, ready.bound.as_ref(), &ready.input, &call.id, world)
+    }
+
+    async fn judge_and_ask(
+        &self,
+        call: &mut Call,
+        seat: &Seat,
+        ready: &Ready,
+        stated: Stated,
+    ) -> Result<Settled, End> {
+        let looking: &Call = call;
+        let cx = |stated: &Stated| self.look_only(looking, stated);
+        let desk = Desk {
+            session: &looking.session,
+            seat,
+            bound: ready.bound.as_ref(),
+            cx: &cx,
+            outer: looking.outer.as_deref(),
+        };
+        let asked = desk.settle(stated, || self.state_again(looking, ready)).await;
+        let Asked { settled, judgement, answer } = asked.map_err(|failure| {
+            call.step(TraceStep::new("approve", "failed").because(failure.text.clone()));
+            End::failed(failure)
+        })?;
+        call.judged(judgement);
+        if let Some((answer, detail)) = answer {
+            call.step(TraceStep::new("approve", answer).because(detail));
+        }
+        Ok(settled)
+    }
+
+    /// Waits for its turn, keeps other processes off the files it writes, and makes sure that what was judged is
+    /// what is. The inner error is what it touches now, to be judged anew.
+    async fn admit(
+        &self,
+        call: &mut Call,
+        seat: &Seat,
+        ready: &Ready,
+        approved: Approved,
+    ) -> Result<Result<Admitted, Stated>, End> {
+        while seat.admitted().await == Admission::LookAgain {
+            let now = self.state_again(call, ready).map_err(End::failed)?;
+            if !now.agrees_with(&approved.stated) {
+                call.step(TraceStep::new("admit", "changed"));
+                return Ok(Err(now));
+            }
+            seat.declare(claims(&approved.stated));
+        }
+        let locks = self.lock_files(call, &approved.stated).await.map_err(End::failed)?;
+        call.step(TraceStep::new("admit", "ok"));
+        if approved.stated.may_have_changed(&call.session) {
+            let now = self.state_again(call, ready).map_err(End::failed)?;
+            if !now.agrees_with(&approved.stated) {
+                call.step(TraceStep::new("freshness", "changed"));
+                drop(locks);
+                seat.step_back();
+                return Ok(Err(now));
+            }
+        }
+        if let Some(shown) = &approved.shown {
+            let cx = self.look_only(call, &approved.stated);
+            approve::holds(ready.bound.as_ref(), &cx, shown).await.map_err(End::failed)?;
+        }
+        call.step(TraceStep::new("freshness", "ok"));
+        Ok(Ok(Admitted { approved, locks }))
+    }
+
+    async fn lock_files(&self, call: &Call, stated: &Stated) -> Result<Vec<Box<dyn FileLock>>, Failure> {
+        let mut paths: Vec<RealPath> = stated
+            .subject
+            .effects
+            .touches()
+            .iter()
+            .filter_map(|touch| if let Touch::Write(path) = touch { Some(path.clone()) } else { None })
+            .collect();
+        if paths.is_empty() || !call.session.is_recorded() {
+            return Ok(Vec::new());
+        }
+        // Always in one order, so that two calls never wait for each other.
+        paths.sort();
+        paths.dedup();
+        let (files, cancel) = (Arc::clone(&self.world.files), call.cancel.clone());
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.world.pool.run(Box::new(move || {
+            let locks: Result<Vec<_>, Failure> = paths.iter().map(|path| files.lock(path, &cancel)).collect();
+            drop(sender.send(locks));
+        }));
+        receiver.await.map_err(|_| Failure::internal("the file locks failed"))?
+    }
+
+    async fn perform(&self, call: &mut Call, ready: Ready, approved: &Approved) -> Ran {
+        let stated = &approved.stated;
+        call.started(&ready.offer, &ready.input, &stated.subject.effects);
+        let watch = Stopwatch::start(ready.offer.spec().timeout(), call.outer.clone());
+        call.watch = Some(watch.clone());
+        let lease = Lease::new(stated.subject.effects.clone(), Self::skip(&call.session));
+        let cx = self.cx(call, stated, &lease);
+        let task = RunTask {
+            tool: Arc::clone(&ready.offer.tool),
+            bound: ready.bound,
+            input: ready.input,
+            cx,
+            sink: Arc::clone(&call.sink),
+            lease,
+            watch,
+        };
+        let ran = run::run(task).await;
+        call.sink.end();
+        ran
+    }
+
+    fn seal(call: &mut Call, end: &mut End, tool: &dyn AnyTool, approved: &Approved) {
+        let spec = tool.spec();
+        if let (Outcome::Completed, Some(value)) = (&end.outcome, &end.output.structured)
+            && let Some(validator) = call.offer.as_ref().and_then(|offer| offer.output.as_deref())
+            && let Some(problems) = intake::structured_problems(validator, value)
+        {
+            end.misfit(&spec.name, &problems);
+        }
+        let id = call.id.to_string();
+        let from_spill = Self::reads_spill_only(call, approved);
+        let spill = (!from_spill).then_some((call.session.spill(), id.as_str()));
+        let before = end.output.truncation.is_some();
+        seal::bound(&mut end.output, Limits::of(spec), spill);
+        if let Some(truncation) = &end.output.truncation
+            && (!before || truncation.path.is_some())
+        {
+            call.warn_cut(truncation);
+        }
+        call.step(TraceStep::new("seal", if end.output.truncation.is_some() { "cut" } else { "ok" }));
+    }
+
+    /// A spilled result read back doesn't spill again.
+    fn reads_spill_only(call: &Call, approved: &Approved) -> bool {
+        let Some(folder) = call.session.spill().root() else { return false };
+        let touches = approved.stated.subject.effects.touches();
+        !touches.is_empty()
+            && touches
+                .iter()
+                .all(|touch| touch.path().is_some_and(|path| path.absolute().starts_with(&folder)))
+    }
+
+    /// Steps 1 to 5, with nothing run and nobody asked.
+    pub fn explain(&self, session: &Arc<Session>, request: &Request) -> Explained {
+        let mut call = Call::new(session, CallId::outer(0), request.clone(), Cancel::new(), None);
+        let stated = Self::resolve(&mut call)
+            .and_then(|offer| Self::intake(&mut call, offer))
+            .and_then(|ready| self.state(&mut call, &ready));
+        match stated {
+            Err(end) => Explained {
+                verdict: end.outcome.name(),
+                reason: end.output.joined_text(),
+                rule: None,
+                source: None,
+                trace: call.trace(),
+            },
+            Ok(stated) => {
+                let judgement = judge(&stated.subject, &session.policies());
+                let verdict = judgement.verdict.name();
+                let why = match &judgement.verdict {
+                    Verdict::Allow(why) | Verdict::Deny(why) => why.clone(),
+                    Verdict::Ask(all) => {
+                        let first = all.first().cloned().unwrap_or_else(|| Why::new("ask", "asked"));
+                        let reasons: Vec<&str> = all.iter().map(|why| why.reason.as_str()).collect();
+                        Why { reason: reasons.join("; "), ..first }
+                    }
+                };
+                call.judged(judgement);
+                Explained {
+                    verdict,
+                    reason: why.reason,
+                    rule: why.rule,
+                    source: why.source,
+                    trace: call.trace(),
+                }
+            }
+        }
+    }
+
+    /// What a preview gets: the judged paths, to look at only.
+    fn look_only(&self, call: &Call, stated: &Stated) -> Cx {
+        self.cx(call, stated, &Lease::read_only(stated.subject.effects.clone(), Self::skip(&call.session)))
+    }
+
+    fn cx(&self, call: &Call, stated: &Stated, lease: &Arc<Lease>) -> Cx {
+        let watch = call.watch.clone().unwrap_or_else(|| Stopwatch::start(Duration::MAX, call.outer.clone()));
+        let parent = Parent {
+            session: Arc::clone(&call.session),
+            cancel: call.cancel.clone(),
+            watch: Arc::new(watch),
+            turn: call.request.turn,
+        };
+        let (session, sink): (Arc<dyn SessionView>, Arc<dyn Sink>) =
+            (call.session.clone(), call.sink.clone());
+        Cx {
+            call: call.id.clone(),
+            world: lease.lend(&self.world),
+            session,
+            nested: Arc::new(NestedCalls {
+                executor: self.clone(),
+                parent,
+                call: call.id.clone(),
+                next: AtomicU64::new(0),
+                delegates: stated.subject.effects == Effects::Delegated,
+                lease: Arc::clone(lease),
+            }),
+            sink,
+            cancel: call.cancel.clone(),
+            paths: Arc::clone(&stated.paths),
+        }
+    }
+
+    /// What walks leave out, because a rule denies reading it.
+    fn skip(session: &Session) -> Skip {
+        let policies = session.policies();
+        Arc::new(move |path| policies.iter().any(|policy| policy.denies_read(path)))
+    }
+}
+
+/// What a call will hold.
+pub(crate) fn claims(stated: &Stated) -> Claims {
+    Claims { effects: stated.subject.effects.clone(), concurrency_safe: stated.concurrency_safe }
+}
+
+fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        Err(Failure::new(FailureKind::Internal, "the tool failed while it read its input"))
+    })
+}
+
+fn describe(effects: &Effects<RealPath>) -> String {
+    match effects {
+        Effects::Everything => "not stated: judged as a whole".to_owned(),
+        Effects::Delegated => "only makes other calls".to_owned(),
+        Effects::Only(touches) if touches.is_empty() => "touches nothing".to_owned(),
+        Effects::Only(touches) => touches.iter().map(one).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn one(touch: &Touch<RealPath>) -> String {
+    match touch {
+        Touch::Read(path) => format!("reads {path}"),
+        Touch::Write(path) => format!("writes {path}"),
+        Touch::ReadTree(path) => format!("reads in {path}"),
+        Touch::WriteTree(path) => format!("writes in {path}"),
+        Touch::Host(host) => format!("contacts {host}"),
+        Touch::Command(line) => format!("runs {line}"),
+        Touch::Session(key) => format!("changes {key}"),
+    }
+}

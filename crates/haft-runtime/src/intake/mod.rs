@@ -1,0 +1,13 @@
+//! From the caller's text to an input that fits the tool: parse, coerce, validate, and what it touches.
+
+mod coerce;
+mod effects;
+mod parse;
+mod resolve;
+mod validate;
+
+pub(crate) use coerce::coerce;
+pub(crate) use effects::{Stated, state};
+pub(crate) use parse::parse;
+pub(crate) use resolve::{Resolution, resolve};
+pub(crate) use validate::{structured_problems, validate};

@@ -1,0 +1,237 @@
+//! Handles lent to one call: they refuse what wasn't judged, and everything after the call's end.
+
+use haft_core::{
+    BoxFuture, Cancel, Command, Effects, Entry, Exit, Failure, FailureKind, FileChange, FileLock, Files,
+    GrepHit, GrepQuery, Http, HttpRequest, HttpResponse, Listing, PathArg, Processes, RealPath, Skip, Stat,
+    Stdio, Touch, WalkOptions, WalkReport, World, WriteMode,
+};
+use std::{
+    ops::ControlFlow,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+/// What one call was judged to touch, until it ends.
+pub(crate) struct Lease {
+    effects: Effects<RealPath>,
+    read_only: bool,
+    over: AtomicBool,
+    skip: Skip,
+}
+
+impl Lease {
+    /// A lease for a run.
+    pub(crate) fn new(effects: Effects<RealPath>, skip: Skip) -> Arc<Self> {
+        Arc::new(Self { effects, read_only: false, over: AtomicBool::new(false), skip })
+    }
+
+    /// A lease on which nothing can be written, started or sent: for previews.
+    pub(crate) fn read_only(effects: Effects<RealPath>, skip: Skip) -> Arc<Self> {
+        Arc::new(Self { effects, read_only: true, over: AtomicBool::new(false), skip })
+    }
+
+    /// Ends it; the handles refuse everything from now.
+    pub(crate) fn end(&self) {
+        self.over.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// The world through this lease.
+    pub(crate) fn lend(self: &Arc<Self>, world: &World) -> World {
+        World {
+            files: Arc::new(Leased { lease: Arc::clone(self), inner: Arc::clone(&world.files) }),
+            processes: Arc::new(Leased { lease: Arc::clone(self), inner: Arc::clone(&world.processes) }),
+            http: Arc::new(Leased { lease: Arc::clone(self), inner: Arc::clone(&world.http) }),
+            ..world.clone()
+        }
+    }
+
+    fn alive(&self) -> Result<(), Failure> {
+        if self.is_over() {
+            return Err(Failure::new(
+                FailureKind::Cancelled,
+                "the call has ended; its handles no longer work",
+            ));
+        }
+        Ok(())
+    }
+
+    fn may_read(&self, at: &RealPath) -> Result<(), Failure> {
+        self.alive()?;
+        let judged = match &self.effects {
+            Effects::Everything => true,
+            Effects::Delegated => false,
+            Effects::Only(touches) => touches.iter().any(|touch| match touch {
+                Touch::Read(path) | Touch::Write(path) => path == at,
+                Touch::ReadTree(path) | Touch::WriteTree(path) => path.covers(at),
+                Touch::Command(_) => true,
+                Touch::Host(_) | Touch::Session(_) => false,
+            }),
+        };
+        if judged { Ok(()) } else { Err(undeclared("read", at)) }
+    }
+
+    fn may_write(&self, at: &RealPath) -> Result<(), Failure> {
+        self.alive()?;
+        if self.read_only {
+            return Err(Failure::internal("a preview can't write").diagnose(format!("preview wrote {at}")));
+        }
+        let judged = match &self.effects {
+            Effects::Everything => true,
+            Effects::Delegated => false,
+            Effects::Only(touches) => touches.iter().any(|touch| match touch {
+                Touch::Write(path) => path == at,
+                Touch::WriteTree(path) => path.covers(at),
+                _ => false,
+            }),
+        };
+        if judged { Ok(()) } else { Err(undeclared("write", at)) }
+    }
+
+    fn may_start(&self) -> Result<(), Failure> {
+        self.alive()?;
+        let judged = match &self.effects {
+            Effects::Everything => true,
+            Effects::Delegated => false,
+            // A command folder declares what its program touches; starting it is its nature.
+            Effects::Only(_) => true,
+        };
+        if judged && !self.read_only {
+            return Ok(());
+        }
+        Err(Failure::internal("this tool can't start processes").diagnose("its effects name no command"))
+    }
+
+    fn may_send(&self, url: &str) -> Result<(), Failure> {
+        self.alive()?;
+        let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+        let host = host.split(['/', '?', '#']).next().unwrap_or_default();
+        let host = host.rsplit('@').next().unwrap_or(host);
+        let judged = match &self.effects {
+            Effects::Everything => true,
+            Effects::Delegated => false,
+            Effects::Only(touches) => touches.iter().any(|touch| match touch {
+                Touch::Host(judged) => {
+                    let bare = host.rsplit_once(':').map_or(host, |(name, _)| name);
+                    judged.as_ref() == host || judged.as_ref() == bare
+                }
+                Touch::Command(_) => true,
+                _ => false,
+            }),
+        };
+        if judged && !self.read_only {
+            return Ok(());
+        }
+        Err(Failure::internal(format!("the tool didn't state that it contacts {host}")))
+    }
+}
+
+fn undeclared(what: &str, at: &RealPath) -> Failure {
+    Failure::internal(format!("the tool tried to {what} {at}, which it hadn't stated"))
+        .diagnose("Tool::effects must name every path that Tool::run uses")
+}
+
+/// One handle through a lease.
+pub(crate) struct Leased<T: ?Sized> {
+    lease: Arc<Lease>,
+    inner: Arc<T>,
+}
+
+impl Leased<dyn Files> {
+    fn narrowed(&self, options: &WalkOptions) -> WalkOptions {
+        let (own, given) = (Arc::clone(&self.lease.skip), options.skip.clone());
+        let skip: Skip = Arc::new(move |path| own(path) || given.as_ref().is_some_and(|given| given(path)));
+        WalkOptions { skip: Some(skip), ..options.clone() }
+    }
+}
+
+impl Files for Leased<dyn Files> {
+    fn workspace(&self) -> RealPath {
+        self.inner.workspace()
+    }
+
+    fn resolve(&self, path: &PathArg) -> Result<RealPath, Failure> {
+        self.lease.alive()?;
+        self.inner.resolve(path)
+    }
+
+    fn stat(&self, at: &RealPath) -> Result<Stat, Failure> {
+        self.lease.may_read(at)?;
+        self.inner.stat(at)
+    }
+
+    fn read(&self, at: &RealPath, offset: u64, max_bytes: usize) -> Result<Vec<u8>, Failure> {
+        self.lease.may_read(at)?;
+        self.inner.read(at, offset, max_bytes)
+    }
+
+    fn list(&self, at: &RealPath, max: usize) -> Result<Listing, Failure> {
+        self.lease.may_read(at)?;
+        self.inner.list(at, max)
+    }
+
+    fn write(&self, at: &RealPath, content: &[u8], mode: &WriteMode) -> Result<FileChange, Failure> {
+        self.lease.may_write(at)?;
+        self.inner.write(at, content, mode)
+    }
+
+    fn walk(
+        &self,
+        tree: &RealPath,
+        options: &WalkOptions,
+        visit: &mut dyn FnMut(&Entry) -> ControlFlow<()>,
+    ) -> Result<WalkReport, Failure> {
+        self.lease.may_read(tree)?;
+        let lease = &self.lease;
+        self.inner.walk(tree, &self.narrowed(options), &mut |entry| {
+            if lease.is_over() { ControlFlow::Break(()) } else { visit(entry) }
+        })
+    }
+
+    fn grep(
+        &self,
+        tree: &RealPath,
+        query: &GrepQuery,
+        visit: &mut dyn FnMut(GrepHit) -> ControlFlow<()>,
+    ) -> Result<WalkReport, Failure> {
+        self.lease.may_read(tree)?;
+        let query = GrepQuery { walk: self.narrowed(&query.walk), ..query.clone() };
+        let lease = &self.lease;
+        self.inner.grep(tree, &query, &mut |hit| {
+            if lease.is_over() { ControlFlow::Break(()) } else { visit(hit) }
+        })
+    }
+
+    fn lock(&self, at: &RealPath, cancel: &Cancel) -> Result<Box<dyn FileLock>, Failure> {
+        self.lease.may_write(at)?;
+        self.inner.lock(at, cancel)
+    }
+}
+
+impl Processes for Leased<dyn Processes> {
+    fn run<'a>(
+        &'a self,
+        command: Command,
+        cancel: &'a Cancel,
+        output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
+    ) -> BoxFuture<'a, Result<Exit, Failure>> {
+        match self.lease.may_start() {
+            Ok(()) => self.inner.run(command, cancel, output),
+            Err(failure) => Box::pin(std::future::ready(Err(failure))),
+        }
+    }
+}
+
+impl Http for Leased<dyn Http> {
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, Failure>> {
+        match self.lease.may_send(&request.url) {
+            Ok(()) => self.inner.send(request),
+            Err(failure) => Box::pin(std::future::ready(Err(failure))),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Calls made inside a call.
+
+use super::Lease;
+use crate::executor::{Executor, Parent};
+use haft_core::{BoxFuture, CallId, Ended, Nested, Outcome, Output, Request, Why};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+/// Sends inner calls down the one call path; only for tools that declared that this is all they do.
+pub(crate) struct NestedCalls {
+    pub(crate) executor: Executor,
+    pub(crate) parent: Parent,
+    pub(crate) call: CallId,
+    pub(crate) next: AtomicU64,
+    pub(crate) delegates: bool,
+    pub(crate) lease: Arc<Lease>,
+}
+
+impl Nested for NestedCalls {
+    fn call(&self, request: Request) -> BoxFuture<'static, Ended> {
+        let call = self.call.inner(self.next.fetch_add(1, Ordering::Relaxed) + 1);
+        if !self.delegates || self.lease.is_over() {
+            let reason =
+                if self.delegates { "its own call has ended" } else { "its effects aren't Delegated" };
+            return Box::pin(std::future::ready(refused(call, &request, reason)));
+        }
+        let running = self.executor.start_inner(&self.parent, call, request);
+        Box::pin(running)
+    }
+}
+
+fn refused(call: CallId, request: &Request, reason: &str) -> Ended {
+    let text = format!("this tool can't make further calls: {reason}");
+    Ended {
+        call,
+        tool: request.tool.as_str().into(),
+        owner: None,
+        outcome: Outcome::Denied { why: Why::new("nested", text.clone()), feedback: None },
+        output: Output::text(text),
+        failure: None,
+        trace: Vec::new(),
+        duration: Duration::ZERO,
+    }
+}

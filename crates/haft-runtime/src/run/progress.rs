@@ -1,0 +1,102 @@
+//! What a running tool says, coalesced, until its call ends.
+
+use crate::{event::Bus, seal::CaptureSlot};
+use haft_core::{CallId, Capture, Event, Progress, RealPath, Shape, Sink};
+use std::{
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// Partial output is passed on at most so often.
+pub(crate) const COALESCE_TIME: Duration = Duration::from_millis(100);
+/// Partial output is passed on at the latest when so much has gathered.
+const COALESCE_BYTES: usize = 16 * 1024;
+
+/// One call's sink.
+pub(crate) struct CallSink {
+    call: CallId,
+    bus: Bus,
+    ended: AtomicBool,
+    gathered: Mutex<Gathered>,
+    captures: CaptureSlot,
+}
+
+struct Gathered {
+    text: String,
+    sent: Instant,
+    /// How much was dropped because it came faster than anybody can read.
+    files: Vec<String>,
+}
+
+impl CallSink {
+    pub(crate) fn new(call: CallId, bus: Bus, captures: CaptureSlot) -> Self {
+        let gathered = Mutex::new(Gathered { text: String::new(), sent: Instant::now(), files: Vec::new() });
+        Self { call, bus, ended: AtomicBool::new(false), gathered, captures }
+    }
+
+    /// Passes on what has gathered.
+    pub(crate) fn flush(&self) {
+        let mut gathered = self.lock();
+        self.send_gathered(&mut gathered);
+    }
+
+    /// Nothing is passed on from now; what comes later was said by a tool that outlived its call.
+    pub(crate) fn end(&self) {
+        self.flush();
+        self.ended.store(true, Ordering::Release);
+    }
+
+    fn send_gathered(&self, gathered: &mut Gathered) {
+        if !gathered.text.is_empty() {
+            let text = std::mem::take(&mut gathered.text);
+            self.publish(Progress::PartialOutput(text));
+        }
+        gathered.sent = Instant::now();
+    }
+
+    fn publish(&self, progress: Progress) {
+        self.bus.publish(|| Event::Progress { call: self.call.clone(), progress });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sink for CallSink {
+    fn progress(&self, progress: Progress) {
+        if self.ended.load(Ordering::Acquire) || !self.bus.is_heard() {
+            return;
+        }
+        let mut gathered = self.lock();
+        match progress {
+            Progress::PartialOutput(text) => {
+                gathered.text.push_str(&text);
+                if gathered.text.len() >= COALESCE_BYTES || gathered.sent.elapsed() >= COALESCE_TIME {
+                    self.send_gathered(&mut gathered);
+                }
+            }
+            Progress::FileChanged(path) => {
+                self.send_gathered(&mut gathered);
+                if !gathered.files.contains(&path) {
+                    gathered.files.push(path.clone());
+                }
+                let real = RealPath::new("/", path.trim_start_matches('/'));
+                self.publish(Progress::FileChanged(path));
+                self.bus.publish(|| Event::FileChanged { call: self.call.clone(), path: real });
+            }
+            other => {
+                self.send_gathered(&mut gathered);
+                self.publish(other);
+            }
+        }
+    }
+
+    fn capture(&self, shape: Shape) -> Box<dyn Capture> {
+        self.captures.open(shape)
+    }
+}

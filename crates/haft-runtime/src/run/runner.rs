@@ -1,0 +1,135 @@
+//! Runs a bound tool in a task of its own, so that one that hangs, panics or ignores its cancel can't hold the
+//! session.
+
+use super::{CallSink, Lease, Stopwatch, progress::COALESCE_TIME};
+use haft_core::{AnyTool, Bound, Cancel, Cx, Failure, FailureKind, Output};
+use serde_json::Value;
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, interval_at, timeout},
+};
+
+/// How long a tool may take to end after its token fired: the 2 s its processes have, and a little to report.
+pub(crate) const STOP_TIME: Duration = Duration::from_millis(2_800);
+/// How long a cleanup may take.
+pub(crate) const CLEANUP_TIME: Duration = Duration::from_secs(2);
+
+/// All that a run needs.
+pub(crate) struct RunTask {
+    pub(crate) tool: Arc<dyn AnyTool>,
+    pub(crate) bound: Box<dyn Bound>,
+    pub(crate) input: Arc<Value>,
+    pub(crate) cx: Cx,
+    pub(crate) sink: Arc<CallSink>,
+    pub(crate) lease: Arc<Lease>,
+    pub(crate) watch: Stopwatch,
+}
+
+/// How a run ended.
+pub(crate) enum Ran {
+    /// The tool returned.
+    Returned(Output),
+    /// The tool failed by itself.
+    Failed(Failure),
+    /// Its time ran out; with what the tool still said.
+    TimedOut(Option<Failure>),
+    /// It was cancelled; with what the tool still said.
+    Cancelled(Option<Failure>),
+}
+
+/// Runs it to its end, which comes at the latest [`STOP_TIME`] + [`CLEANUP_TIME`] after its token fired.
+pub(crate) async fn run(task: RunTask) -> Ran {
+    let RunTask { tool, bound, input, cx, sink, lease, watch } = task;
+    let cancel = cx.cancel.clone();
+    let mut handle = tokio::spawn(bound.run(cx.clone()));
+    // Most tools are done at once; then no timer is set.
+    tokio::task::yield_now().await;
+    let why = tokio::select! {
+        biased;
+        done = &mut handle => {
+            lease.end();
+            return finished(done);
+        }
+        () = cancel.fired() => Stop::Cancelled,
+        () = watch.expired() => Stop::TimedOut,
+        () = pass_on(&sink) => Stop::Cancelled,
+    };
+    cancel.fire();
+    let last_word = stop(&mut handle).await;
+    // From here on the old handles are dead; the cleanup gets the world once more, through a lease of its own.
+    tidy(tool, input, cx).await;
+    lease.end();
+    match why {
+        Stop::TimedOut => Ran::TimedOut(last_word),
+        Stop::Cancelled => Ran::Cancelled(last_word),
+    }
+}
+
+enum Stop {
+    TimedOut,
+    Cancelled,
+}
+
+/// Never ends: passes gathered progress on at its times.
+async fn pass_on(sink: &CallSink) {
+    let mut ticks = interval_at(Instant::now() + COALESCE_TIME, COALESCE_TIME);
+    loop {
+        ticks.tick().await;
+        sink.flush();
+    }
+}
+
+fn finished(done: Result<Result<Output, Failure>, tokio::task::JoinError>) -> Ran {
+    match done {
+        Ok(Ok(output)) => Ran::Returned(output),
+        Ok(Err(failure)) => Ran::Failed(failure),
+        Err(error) => Ran::Failed(panicked(error)),
+    }
+}
+
+fn panicked(error: tokio::task::JoinError) -> Failure {
+    let what = match error.try_into_panic() {
+        Ok(payload) => payload
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| payload.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "a panic without text".to_owned()),
+        Err(error) => error.to_string(),
+    };
+    Failure::internal("the tool failed with a fault of its own. Try another way, or another tool.")
+        .diagnose(what)
+}
+
+/// Gives the tool its grace, then leaves it behind; what it had to say in time is kept.
+async fn stop(handle: &mut JoinHandle<Result<Output, Failure>>) -> Option<Failure> {
+    match timeout(STOP_TIME, &mut *handle).await {
+        Ok(Ok(Ok(output))) => Some(Failure::new(FailureKind::Cancelled, "").with_partial(output)),
+        Ok(Ok(Err(failure))) => Some(failure),
+        Ok(Err(_)) => None,
+        Err(_) => {
+            handle.abort();
+            None
+        }
+    }
+}
+
+async fn tidy(tool: Arc<dyn AnyTool>, input: Arc<Value>, cx: Cx) {
+    let cx = Cx { cancel: Cancel::new(), ..cx };
+    let sink = Arc::clone(&cx.sink);
+    let cleanup = tokio::spawn(async move { tool.cleanup(input, cx).await });
+    let abort = cleanup.abort_handle();
+    match timeout(CLEANUP_TIME, cleanup).await {
+        Ok(Ok(())) => {}
+        // Logged, never in place of the first failure.
+        Ok(Err(error)) => {
+            sink.progress(haft_core::Progress::Warning(format!("the tool's cleanup failed: {error}")));
+        }
+        Err(_) => {
+            abort.abort();
+            sink.progress(haft_core::Progress::Warning(
+                "the tool's cleanup took too long and was left".to_owned(),
+            ));
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! A text cut to what a model gets, with a notice at the cut.
+
+use super::{SpillStore, scrub::strip_escapes};
+use haft_core::{Block, OUTPUT_MAX_LINES, Output, Shape, Spec, Truncation};
+
+/// How much of a result over its persistence quota a model sees.
+const PREVIEW_BYTES: usize = 2 * 1024;
+/// A tool that keeps the bounds itself may say so in a few more lines and bytes.
+const NOTES_MAX_LINES: usize = 16;
+const NOTES_MAX_BYTES: usize = 1_024;
+
+/// What bounds one call's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    pub(crate) bytes: usize,
+    pub(crate) lines: usize,
+    /// Characters above which the whole goes to disk.
+    pub(crate) quota: Option<usize>,
+}
+
+impl Limits {
+    pub(crate) fn of(spec: &Spec) -> Self {
+        Self { bytes: spec.max_output_bytes, lines: OUTPUT_MAX_LINES, quota: spec.persistence_quota }
+    }
+}
+
+/// Bounds all text of an output together. What is cut goes to `spill`, unless it came from there.
+pub(crate) fn bound(output: &mut Output, limits: Limits, spill: Option<(&SpillStore, &str)>) {
+    for block in &mut output.content {
+        if let Block::Text { text } = block {
+            *text = strip_escapes(std::mem::take(text));
+        }
+    }
+    let total: usize = output.content.iter().filter_map(Block::as_text).map(str::len).sum();
+    let lines: usize = output.content.iter().filter_map(Block::as_text).map(line_count).sum();
+    let over_quota = limits.quota.is_some_and(|quota| {
+        output.content.iter().filter_map(Block::as_text).map(|text| text.chars().count()).sum::<usize>()
+            > quota
+    });
+    let fits = total <= limits.bytes + NOTES_MAX_BYTES && lines <= limits.lines + NOTES_MAX_LINES;
+    // What a capture or the tool has bounded isn't cut again.
+    let is_bounded = output.truncation.is_some() && fits;
+    if is_bounded || !over_quota && total <= limits.bytes && lines <= limits.lines + NOTES_MAX_LINES {
+        return;
+    }
+    let text = output.joined_text();
+    let kept = spill.and_then(|(store, call)| store.keep(call, &text).ok());
+    let path = kept.map(|kept| kept.path().to_owned());
+    let (bytes, lines) = if over_quota {
+        (PREVIEW_BYTES.min(limits.bytes), limits.lines)
+    } else {
+        (limits.bytes, limits.lines)
+    };
+    let (short, truncation) = cut(&text, bytes, lines, output.shape, path);
+    let mut placed = false;
+    output.content.retain_mut(|block| match block {
+        Block::Text { text } if !placed => {
+            placed = true;
+            text.clone_from(&short);
+            true
+        }
+        Block::Text { .. } => false,
+        _ => true,
+    });
+    output.truncation = Some(truncation);
+}
+
+/// Cuts a text at line borders (at a character border where one line is too long).
+pub(crate) fn cut(
+    text: &str,
+    max_bytes: usize,
+    max_lines: usize,
+    shape: Shape,
+    path: Option<String>,
+) -> (String, Truncation) {
+    let (head, tail) = match shape {
+        Shape::Head => (head_of(text, max_bytes, max_lines), ""),
+        Shape::HeadTail => {
+            let head = head_of(text, max_bytes / 3, max_lines / 3);
+            let rest = text.get(head.len()..).unwrap_or_default();
+            (head, tail_of(rest, max_bytes - max_bytes / 3, max_lines - max_lines / 3))
+        }
+    };
+    let truncation = Truncation {
+        shown_bytes: wide(head.len() + tail.len()),
+        total_bytes: wide(text.len()),
+        shown_lines: wide(line_count(head) + line_count(tail)),
+        total_lines: wide(line_count(text)),
+        path,
+    };
+    (joined(head, tail, &truncation), truncation)
+}
+
+/// Head, notice, tail.
+pub(crate) fn joined(head: &str, tail: &str, truncation: &Truncation) -> String {
+    let mut text = String::with_capacity(head.len() + tail.len() + 256);
+    text.push_str(head);
+    if !head.is_empty() && !head.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(&notice(truncation));
+    if !tail.is_empty() {
+        text.push('\n');
+        text.push_str(tail);
+    }
+    text
+}
+
+fn notice(truncation: &Truncation) -> String {
+    let lines = truncation.total_lines.saturating_sub(truncation.shown_lines);
+    let bytes = truncation.total_bytes.saturating_sub(truncation.shown_bytes);
+    let count = match lines {
+        0 => format!("{bytes} bytes"),
+        1 => format!("1 line ({bytes} bytes)"),
+        lines => format!("{lines} lines ({bytes} bytes)"),
+    };
+    match &truncation.path {
+        Some(path) => format!("[… {count} left out; all of it is in {path}, which read and grep can open …]"),
+        None => format!("[… {count} left out …]"),
+    }
+}
+
+fn head_of(text: &str, max_bytes: usize, max_lines: usize) -> &str {
+    let mut end = floor_border(text, max_bytes);
+    let within = text.get(..end).unwrap_or_default();
+    if let Some((index, _)) = within.match_indices('\n').nth(max_lines.saturating_sub(1)) {
+        end = index + 1;
+    } else if end < text.len()
+        && let Some(index) = within.rfind('\n')
+    {
+        end = index + 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+fn tail_of(text: &str, max_bytes: usize, max_lines: usize) -> &str {
+    let mut start = ceil_border(text, text.len().saturating_sub(max_bytes));
+    let within = text.get(start..).unwrap_or_default();
+    let body = within.strip_suffix('\n').unwrap_or(within);
+    if let Some((index, _)) = body.rmatch_indices('\n').nth(max_lines.saturating_sub(1)) {
+        start += index + 1;
+    } else if start > 0
+        && let Some(index) = body.find('\n')
+    {
+        start += index + 1;
+    }
+    text.get(start..).unwrap_or_default()
+}
+
+/// The largest character border at most `at`.
+pub(crate) fn floor_border(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+fn ceil_border(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    at
+}
+
+/// Lines of a text; a last one without its end counts.
+pub(crate) fn line_count(text: &str) -> usize {
+    text.bytes().filter(|byte| *byte == b'\n').count()
+        + usize::from(!text.is_empty() && !text.ends_with('\n'))
+}
+
+fn wide(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_counts_what_it_leaves_out() {
+        let text: String = (1..=5_000).map(|n| format!("{n}\n")).collect();
+        for shape in [Shape::Head, Shape::HeadTail] {
+            let (short, truncation) = cut(&text, 50_000, 2_000, shape, None);
+            assert_eq!((truncation.shown_lines, truncation.total_lines), (2_000, 5_000));
+            assert!(short.starts_with("1\n2\n"));
+            assert_eq!(short.contains("\n5000\n"), shape == Shape::HeadTail);
+            assert!(short.contains("[… 3000 lines ("), "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_line_is_cut_at_a_character() {
+        let text = "é".repeat(1_000);
+        let (short, truncation) = cut(&text, 101, 10, Shape::HeadTail, Some("/s/1.txt".into()));
+        assert_eq!(truncation.total_bytes, 2_000);
+        assert!(truncation.shown_bytes <= 101 && truncation.shown_bytes > 90);
+        assert!(short.contains("/s/1.txt"));
+    }
+
+    #[test]
+    fn what_fits_is_left_alone() {
+        let mut output = Output::text("a\nb");
+        bound(&mut output, Limits { bytes: 10, lines: 2, quota: None }, None);
+        assert_eq!(output, Output::text("a\nb"));
+        let mut output = Output::text("a\n".repeat(40));
+        bound(&mut output, Limits { bytes: 100, lines: 20, quota: None }, None);
+        assert_eq!(output.truncation.as_ref().unwrap().shown_lines, 20);
+    }
+
+    #[test]
+    fn over_its_quota_only_a_preview_is_shown() {
+        let mut output = Output::text("line\n".repeat(2_000));
+        bound(&mut output, Limits { bytes: 51_200, lines: 2_000, quota: Some(5_000) }, None);
+        assert!(output.joined_text().len() < 2_300);
+        assert_eq!(output.truncation.unwrap().total_bytes, 10_000);
+    }
+}

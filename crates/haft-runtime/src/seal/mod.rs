@@ -1,0 +1,13 @@
+//! What comes back: bounded, clean for the model, and whole on disk.
+
+mod bound;
+mod budget;
+mod capture;
+mod scrub;
+mod spill;
+
+pub(crate) use bound::{Limits, bound};
+pub use budget::{TURN_MAX_CHARS, fit_turn};
+pub(crate) use capture::CaptureSlot;
+pub use spill::SPILL_FOLDER;
+pub(crate) use spill::{Spill, SpillStore};

@@ -1,0 +1,110 @@
+//! The session log: append-only lines of JSON, each with a version.
+
+use haft_core::{CallId, Effects, FileChange, Outcome, RealPath, Seen, TraceStep, Truncation};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The version of the lines written now; readers skip lines of later ones, counted.
+pub const LOG_VERSION: u32 = 1;
+
+/// One line.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LogLine {
+    /// [`LOG_VERSION`].
+    pub v: u32,
+    /// Milliseconds since 1970.
+    pub at: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub entry: LogEntry,
+}
+
+/// What a line says.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[non_exhaustive]
+pub enum LogEntry {
+    /// A process opened the session.
+    Opened {
+        /// Its number among the processes of this session.
+        run: u64,
+        /// The workspace's root.
+        workspace: String,
+        /// The approval mode.
+        mode: String,
+    },
+    /// A call came in.
+    Requested {
+        /// The call.
+        call: CallId,
+        /// The process it runs in.
+        run: u64,
+        /// The name asked for.
+        tool: String,
+        /// The raw argument text.
+        raw: String,
+        /// The model's turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn: Option<u64>,
+        /// The caller's own id.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        foreign_id: Option<String>,
+    },
+    /// The tool is about to run.
+    Started {
+        /// The call.
+        call: CallId,
+        /// The tool.
+        tool: Arc<str>,
+        /// Who registered it.
+        owner: Arc<str>,
+        /// The input that runs.
+        input: Arc<Value>,
+        /// What it touches.
+        effects: Effects<RealPath>,
+    },
+    /// The call is over.
+    Ended {
+        /// The call.
+        call: CallId,
+        /// The tool.
+        tool: Arc<str>,
+        /// How.
+        #[serde(flatten)]
+        outcome: Outcome,
+        /// Each step's word.
+        trace: Vec<TraceStep>,
+        /// From request to end.
+        duration_ms: u64,
+        /// Bytes given to the model.
+        bytes: u64,
+        /// What was left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        truncation: Option<Truncation>,
+        /// The operator's view of a failure.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        diagnostic: Option<String>,
+        /// Files changed, by content hash.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<FileChange>,
+        /// Changes of the session's state.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        session: Vec<(Arc<str>, Value)>,
+        /// What the model saw of files.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        seen: Vec<(RealPath, Seen)>,
+    },
+    /// A message of the host's conversation, in the host's own form.
+    Message {
+        /// The message.
+        message: Value,
+    },
+    /// An answer was saved.
+    Granted {
+        /// The rule.
+        rule: String,
+        /// `session` or `always`.
+        keep: String,
+    },
+}

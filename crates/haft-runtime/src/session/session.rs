@@ -1,0 +1,357 @@
+//! The session itself.
+
+use super::{
+    Interrupted, LogEntry, Numbers,
+    record::Recorder,
+    resume::{Past, past},
+};
+use crate::{
+    admission::Queue,
+    catalogue::{Catalogue, Snapshot, ToolSet},
+    event::{Bus, EventStream},
+    seal::SpillStore,
+};
+use haft_core::{
+    Approver, CallId, Cancel, Clock, Event, Failure, NoApprover, Outcome, Output, RealPath, Seen, StateFolder,
+};
+use haft_policy::{Grant, Policy};
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+use tokio::sync::watch;
+
+type Hook = Box<dyn FnOnce() + Send>;
+
+/// How long a grant lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Until the session ends.
+    Session,
+    /// Until it is revoked.
+    Always,
+}
+
+/// Where answers become grants.
+pub trait Grants: Send + Sync {
+    /// Makes a grant of a rule; [`Keep::Always`] saves it first.
+    ///
+    /// # Errors
+    /// Invalid input where the rule doesn't parse; unavailable where it can't be saved.
+    fn grant(&self, rule: &str, tool_hash: Option<Arc<str>>, keep: Keep) -> Result<Grant, Failure>;
+}
+
+/// What a session is made of.
+pub struct SessionSetup {
+    /// Its id: letters, digits, `-` and `_`.
+    pub id: String,
+    /// The session above, for a subagent: its policy holds too.
+    pub parent: Option<Arc<Session>>,
+    /// The tools of the location.
+    pub catalogue: Catalogue,
+    /// Which of them it sees.
+    pub tools: ToolSet,
+    /// Mode, rules, grants.
+    pub policy: Policy,
+    /// Who answers questions.
+    pub approver: Arc<dyn Approver>,
+    /// Where "always" is saved; without it, answers hold once.
+    pub grants: Option<Arc<dyn Grants>>,
+    /// Where log and long results go; without it nothing is kept.
+    pub state: Option<Arc<dyn StateFolder>>,
+    /// Wall time for the log.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl SessionSetup {
+    /// A session in memory with nobody to ask.
+    pub fn new(id: impl Into<String>, catalogue: Catalogue, policy: Policy, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            id: id.into(),
+            parent: None,
+            catalogue,
+            tools: ToolSet::all(),
+            policy,
+            approver: Arc::new(NoApprover),
+            grants: None,
+            state: None,
+            clock,
+        }
+    }
+}
+
+/// One conversation.
+pub struct Session {
+    /// Its id.
+    pub id: Arc<str>,
+    parent: Option<Arc<Session>>,
+    catalogue: Catalogue,
+    tools: ToolSet,
+    snapshot: Mutex<Arc<Snapshot>>,
+    policy: watch::Sender<Arc<Policy>>,
+    approver: Arc<dyn Approver>,
+    grants: Option<Arc<dyn Grants>>,
+    state: Mutex<BTreeMap<Arc<str>, Value>>,
+    seen: Mutex<HashMap<RealPath, Seen>>,
+    hooks: Mutex<Vec<Hook>>,
+    queue: Queue,
+    numbers: Numbers,
+    bus: Bus,
+    recorder: Option<Recorder>,
+    spill: SpillStore,
+    run: Mutex<Cancel>,
+    epoch: AtomicU64,
+    interrupted: Vec<Interrupted>,
+}
+
+impl Session {
+    /// Opens a session, new or known. Calls that its last process left without an outcome get `interrupted`.
+    ///
+    /// # Errors
+    /// Invalid input for an unusable id; unavailable where the log can't be opened.
+    pub fn open(setup: SessionSetup) -> Result<Arc<Self>, Failure> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if setup.id.is_empty() || setup.id.len() > 64 || !setup.id.chars().all(allowed) {
+            return Err(Failure::invalid(format!(
+                "\"{}\" is no session name — use up to 64 letters, digits, hyphens, underscores",
+                setup.id
+            )));
+        }
+        let (past, recorder, numbers) = match &setup.state {
+            Some(state) => {
+                let past = past(state.as_ref(), &setup.id)?;
+                let recorder = Recorder::open(state.as_ref(), &setup.id, Arc::clone(&setup.clock))?;
+                let counter = state.open_counter(&format!("sessions/{}/calls.count", setup.id))?;
+                (past, Some(recorder), Numbers::Shared(counter))
+            }
+            None => (Past::default(), None, Numbers::Own(0.into())),
+        };
+        let session = Arc::new(Self {
+            id: setup.id.as_str().into(),
+            snapshot: Mutex::new(Arc::new(setup.catalogue.snapshot().select(&setup.tools))),
+            parent: setup.parent,
+            catalogue: setup.catalogue,
+            tools: setup.tools,
+            spill: SpillStore::new(setup.state, &setup.id),
+            policy: watch::Sender::new(Arc::new(setup.policy)),
+            approver: setup.approver,
+            grants: setup.grants,
+            state: Mutex::new(past.state),
+            seen: Mutex::new(past.seen),
+            hooks: Mutex::default(),
+            queue: Queue::default(),
+            numbers,
+            bus: Bus::default(),
+            recorder,
+            run: Mutex::default(),
+            epoch: AtomicU64::new(0),
+            interrupted: past.interrupted,
+        });
+        session.settle_past()?;
+        Ok(session)
+    }
+
+    fn settle_past(&self) -> Result<(), Failure> {
+        let Some(recorder) = &self.recorder else { return Ok(()) };
+        let policy = self.policy();
+        recorder.write(LogEntry::Opened {
+            run: recorder.run,
+            workspace: policy.workspace.absolute(),
+            mode: policy.mode.to_string(),
+        })?;
+        for lost in &self.interrupted {
+            recorder.write(LogEntry::Ended {
+                call: lost.call.clone(),
+                tool: lost.tool.as_str().into(),
+                outcome: Outcome::Interrupted,
+                trace: Vec::new(),
+                duration_ms: 0,
+                bytes: 0,
+                truncation: None,
+                diagnostic: Some("its process ended before the call did".to_owned()),
+                files: Vec::new(),
+                session: Vec::new(),
+                seen: Vec::new(),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The calls that got `interrupted` when the session was opened.
+    pub fn interrupted(&self) -> &[Interrupted] {
+        &self.interrupted
+    }
+
+    /// The catalogue that snapshots are taken from.
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    /// The snapshot of the request being made.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&lock(&self.snapshot))
+    }
+
+    /// Takes a new snapshot, for the next request. Tools that a rule denies whole aren't in it.
+    pub fn refresh(&self) -> Arc<Snapshot> {
+        let snapshot = Arc::new(self.catalogue.snapshot().select(&self.tools));
+        *lock(&self.snapshot) = Arc::clone(&snapshot);
+        snapshot
+    }
+
+    /// Whether a rule denies a tool whole: then a model needn't see it.
+    pub fn denies(&self, offer: &crate::catalogue::Offer) -> bool {
+        self.policies().iter().any(|policy| policy.denies_tool_whole(offer.spec(), &offer.name))
+    }
+
+    /// The policy in force.
+    pub fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.policy.borrow())
+    }
+
+    /// Changes the policy; open questions are judged again.
+    pub fn set_policy(&self, policy: Policy) {
+        self.policy.send_replace(Arc::new(policy));
+    }
+
+    /// Events of this session's calls.
+    pub fn events(&self) -> EventStream {
+        self.bus.subscribe()
+    }
+
+    /// One value of the session's state.
+    pub fn state_of(&self, key: &str) -> Option<Value> {
+        lock(&self.state).get(key).cloned()
+    }
+
+    /// What of a file the model has been shown.
+    pub fn seen_of(&self, path: &RealPath) -> Option<Seen> {
+        lock(&self.seen).get(path).cloned()
+    }
+
+    /// Registers something to do when the run ends; last registered, first called.
+    pub fn add_hook(&self, hook: Hook) {
+        lock(&self.hooks).push(hook);
+    }
+
+    /// Adds a line to the session's log.
+    ///
+    /// # Errors
+    /// Unavailable where it can't be written.
+    pub fn record(&self, entry: LogEntry) -> Result<(), Failure> {
+        self.recorder.as_ref().map_or(Ok(()), |recorder| recorder.write(entry))
+    }
+
+    /// Cancels what still runs and calls the hooks of the run, each once, last registered first.
+    /// A hook that panics is passed over.
+    pub fn end_run(&self) {
+        std::mem::take(&mut *lock(&self.run)).fire();
+        loop {
+            // One at a time: a hook may register another.
+            let Some(hook) = lock(&self.hooks).pop() else { return };
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(hook));
+        }
+    }
+
+    /// How often the session's state changed.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn cancel(&self) -> Cancel {
+        lock(&self.run).child()
+    }
+
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    pub(crate) fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
+    pub(crate) fn spill(&self) -> &SpillStore {
+        &self.spill
+    }
+
+    pub(crate) fn run_number(&self) -> u64 {
+        self.recorder.as_ref().map_or(0, |recorder| recorder.run)
+    }
+
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.recorder.is_some()
+    }
+
+    pub(crate) fn next_call(&self) -> CallId {
+        CallId::outer(self.numbers.next())
+    }
+
+    pub(crate) fn approver(&self) -> &Arc<dyn Approver> {
+        &self.approver
+    }
+
+    pub(crate) fn policy_changes(&self) -> watch::Receiver<Arc<Policy>> {
+        self.policy.subscribe()
+    }
+
+    /// Own policy first, then those of the sessions above.
+    pub(crate) fn policies(&self) -> Vec<Arc<Policy>> {
+        let mut policies = vec![self.policy()];
+        let mut above = self.parent.as_deref();
+        while let Some(session) = above {
+            policies.push(session.policy());
+            above = session.parent.as_deref();
+        }
+        policies
+    }
+
+    /// Applies what a call changes, before its claims are released.
+    pub(crate) fn apply(&self, output: &Output) {
+        if !output.session.is_empty() {
+            self.epoch.fetch_add(1, Ordering::Release);
+            let mut state = lock(&self.state);
+            for (key, value) in &output.session {
+                state.insert(Arc::clone(key), value.clone());
+            }
+        }
+        if !output.seen.is_empty() {
+            let mut known = lock(&self.seen);
+            for (path, seen) in &output.seen {
+                known
+                    .entry(path.clone())
+                    .and_modify(|before| before.merge(seen))
+                    .or_insert_with(|| seen.clone());
+            }
+        }
+    }
+
+    /// Turns an answer into a grant that holds from the next call on.
+    pub(crate) fn grant(&self, rule: &str, hash: Option<Arc<str>>, keep: Keep) -> Result<(), Failure> {
+        let grants = self.grants.as_ref().ok_or_else(|| {
+            Failure::internal("this host saves no grants; the answer holds for this call only")
+        })?;
+        let grant = grants.grant(rule, hash, keep)?;
+        self.change_policy(|policy| policy.grants.push(grant));
+        self.bus.publish(|| Event::GrantSaved { rule: rule.to_owned() });
+        let keep = if keep == Keep::Always { "always" } else { "session" };
+        self.record(LogEntry::Granted { rule: rule.to_owned(), keep: keep.to_owned() })
+    }
+
+    pub(crate) fn change_policy(&self, change: impl FnOnce(&mut Policy)) {
+        self.policy.send_modify(|policy| change(Arc::make_mut(policy)));
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.end_run();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

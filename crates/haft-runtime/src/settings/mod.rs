@@ -1,0 +1,23 @@
+//! Settings: what people, workspaces and administrators wrote, read with file and line, and put together.
+//!
+//! Pure: texts come in as data. Leaves to the host where the files are, and to haft-policy what a rule means.
+//! Keeps the invariant "an untrusted workspace can only tighten": what a workspace brings counts whole only
+//! once its user said `haft trust`, which [`TrustFile`] remembers.
+
+mod known;
+mod load;
+mod merge;
+mod model;
+mod origin;
+mod section;
+mod source;
+mod tool;
+mod trust;
+
+pub(crate) use known::instead;
+pub use merge::Settings;
+pub use model::ModelSetting;
+pub use origin::{Origin, Scope, Setting};
+pub use source::{Place, Placed, SettingsSource};
+pub use tool::ToolSetting;
+pub use trust::{SavedGrant, Trust, TrustFile};

@@ -1,0 +1,332 @@
+//! What the user said about a workspace: whether it is trusted, and what may always run in it.
+//!
+//! One file a workspace, in the user's state folder and never in the workspace, so that no repository brings
+//! its own. A damaged file grants nothing and says so; it isn't written over either, since what it held can
+//! still be of use to a person.
+
+use crate::catalogue::Problem;
+use haft_core::{Failure, StateFolder};
+use haft_policy::{Action, Grant, Rule, RuleOrigin};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// The form of the file.
+const VERSION: u32 = 1;
+/// More than that is no file of ours.
+const FILE_MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// A saved "always".
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SavedGrant {
+    /// The rule that allows.
+    pub rule: String,
+    /// The hash of the tool it was given to; none for built-ins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_hash: Option<Arc<str>>,
+    /// When, in seconds since 1970.
+    pub saved_at: u64,
+}
+
+impl SavedGrant {
+    /// A grant given at that time.
+    pub fn new(rule: impl Into<String>, tool_hash: Option<Arc<str>>, at: SystemTime) -> Self {
+        let saved_at = at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        Self { rule: rule.into(), tool_hash, saved_at }
+    }
+}
+
+/// What a trust file says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trust {
+    /// Whether the user trusts the workspace.
+    pub trusted: bool,
+    /// What may always run.
+    pub saved: Vec<SavedGrant>,
+    /// Where it is.
+    pub path: String,
+    /// Why it says nothing, where it is damaged.
+    pub problems: Vec<Problem>,
+}
+
+impl Trust {
+    /// The grants as rules that allow. One that is no rule grants nothing, and is a problem.
+    pub fn grants(&self, place: &super::Place) -> (Vec<Grant>, Vec<Problem>) {
+        let at = RuleOrigin {
+            source: Some(self.path.clone()),
+            workspace: place.workspace.clone(),
+            home: place.home.clone(),
+            folder: place.workspace.clone(),
+        };
+        let (mut grants, mut problems) = (Vec::new(), Vec::new());
+        for saved in &self.saved {
+            match Rule::parse(Action::Allow, &saved.rule, &at) {
+                Ok(rule) => grants.push(Grant { rule, tool_hash: saved.tool_hash.clone() }),
+                Err(error) => problems.push(problem(
+                    &self.path,
+                    format!("the grant \"{}\" grants nothing: {error}", saved.rule),
+                    "remove it from the file; haft asks again and saves a new one",
+                )),
+            }
+        }
+        (grants, problems)
+    }
+}
+
+/// The trust file of one workspace.
+#[derive(Clone)]
+pub struct TrustFile {
+    state: Arc<dyn StateFolder>,
+    workspace: String,
+    at: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Content {
+    version: u32,
+    workspace: String,
+    trusted: bool,
+    #[serde(default)]
+    grants: Vec<SavedGrant>,
+}
+
+impl TrustFile {
+    /// The file of a workspace, given by its real absolute path.
+    pub fn new(state: Arc<dyn StateFolder>, workspace: &str) -> Self {
+        let at = format!("trust/{:x}.json", Sha256::digest(workspace));
+        Self { state, workspace: workspace.to_owned(), at }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> String {
+        self.state.path(&self.at)
+    }
+
+    /// What it says now. No file means an untrusted workspace without grants.
+    pub fn load(&self) -> Trust {
+        let path = self.path();
+        let read = self.state.read_tail(&self.at, FILE_MAX_BYTES).map_err(|failure| failure.text);
+        match read.and_then(|bytes| self.parse(bytes.as_deref())) {
+            Ok(content) => {
+                Trust { trusted: content.trusted, saved: content.grants, path, problems: Vec::new() }
+            }
+            Err(why) => {
+                let text = format!(
+                    "the trust file is damaged, so nothing is granted and the workspace isn't trusted: {why}"
+                );
+                Trust { problems: vec![problem(&path, text, mend())], path, ..Trust::default() }
+            }
+        }
+    }
+
+    /// Remembers whether the user trusts the workspace.
+    ///
+    /// # Errors
+    /// Conflict where the file is damaged; unavailable where it can't be written.
+    pub fn set_trusted(&self, trusted: bool) -> Result<(), Failure> {
+        self.change(|content| content.trusted = trusted)
+    }
+
+    /// Saves a grant. The same rule for the same tool is replaced.
+    ///
+    /// # Errors
+    /// As [`TrustFile::set_trusted`].
+    pub fn add_grant(&self, grant: &SavedGrant) -> Result<(), Failure> {
+        self.change(|content| {
+            content.grants.retain(|saved| saved.rule != grant.rule || saved.tool_hash != grant.tool_hash);
+            content.grants.push(grant.clone());
+        })
+    }
+
+    /// Takes a rule's grants back; says whether there were any.
+    ///
+    /// # Errors
+    /// As [`TrustFile::set_trusted`].
+    pub fn remove_grant(&self, rule: &str) -> Result<bool, Failure> {
+        let mut found = false;
+        self.change(|content| {
+            let before = content.grants.len();
+            content.grants.retain(|saved| saved.rule != rule);
+            found = content.grants.len() < before;
+        })?;
+        Ok(found)
+    }
+
+    /// Forgets everything, also a damaged file.
+    ///
+    /// # Errors
+    /// Unavailable where it can't be removed.
+    pub fn reset(&self) -> Result<(), Failure> {
+        self.state.remove(&self.at)
+    }
+
+    fn change(&self, mut change: impl FnMut(&mut Content)) -> Result<(), Failure> {
+        self.state.update(&self.at, &mut |before: Option<&[u8]>| {
+            let mut content = self.parse(before).map_err(|why| {
+                Failure::conflict(format!("the trust file {} is damaged ({why}) — {}", self.path(), mend()))
+            })?;
+            change(&mut content);
+            let mut bytes = serde_json::to_vec_pretty(&content).map_err(|error| {
+                Failure::internal("the trust file has no JSON form").diagnose(error.to_string())
+            })?;
+            bytes.push(b'\n');
+            Ok(bytes)
+        })
+    }
+
+    fn parse(&self, bytes: Option<&[u8]>) -> Result<Content, String> {
+        let Some(bytes) = bytes else {
+            let workspace = self.workspace.clone();
+            return Ok(Content { version: VERSION, workspace, trusted: false, grants: Vec::new() });
+        };
+        let content: Content = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        if content.version != VERSION {
+            return Err(format!("it has version {}, this haft reads version {VERSION}", content.version));
+        }
+        if content.workspace != self.workspace {
+            return Err(format!("it belongs to {}", content.workspace));
+        }
+        Ok(content)
+    }
+}
+
+fn mend() -> &'static str {
+    "remove the file, then run `haft trust` again; what was always allowed is asked once more"
+}
+
+fn problem(path: &str, text: String, fix: &str) -> Problem {
+    Problem {
+        source: "trust".to_owned(),
+        path: Some(path.to_owned()),
+        line: Some(1),
+        text,
+        fix: fix.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Place;
+    use super::*;
+    use haft_core::{Change, Counter, LineLog, SpillFile, StateEntry};
+    use std::{collections::BTreeMap, sync::Mutex};
+
+    #[derive(Default)]
+    struct Kept(Mutex<BTreeMap<String, Vec<u8>>>);
+
+    impl StateFolder for Kept {
+        fn path(&self, at: &str) -> String {
+            format!("/state/{at}")
+        }
+
+        fn read_tail(&self, at: &str, max: usize) -> Result<Option<Vec<u8>>, Failure> {
+            let files = self.0.lock().unwrap();
+            Ok(files.get(at).map(|bytes| bytes[bytes.len().saturating_sub(max)..].to_vec()))
+        }
+
+        fn update(&self, at: &str, change: &mut Change<'_>) -> Result<(), Failure> {
+            let mut files = self.0.lock().unwrap();
+            let after = change(files.get(at).map(Vec::as_slice))?;
+            files.insert(at.to_owned(), after);
+            Ok(())
+        }
+
+        fn open_log(&self, _: &str) -> Result<Box<dyn LineLog>, Failure> {
+            Err(Failure::internal("unused"))
+        }
+
+        fn open_counter(&self, _: &str) -> Result<Box<dyn Counter>, Failure> {
+            Err(Failure::internal("unused"))
+        }
+
+        fn open_spill(&self, _: &str) -> Result<Box<dyn SpillFile>, Failure> {
+            Err(Failure::internal("unused"))
+        }
+
+        fn list(&self, _: &str) -> Vec<StateEntry> {
+            Vec::new()
+        }
+
+        fn hold(&self, _: &str) -> Result<Box<dyn haft_core::Held>, Failure> {
+            Err(Failure::internal("unused"))
+        }
+
+        fn is_held(&self, _: &str) -> bool {
+            false
+        }
+
+        fn remove(&self, at: &str) -> Result<(), Failure> {
+            self.0.lock().unwrap().remove(at);
+            Ok(())
+        }
+    }
+
+    fn place() -> Place {
+        Place { workspace: "/w".into(), home: None, trusted: true }
+    }
+
+    fn saved(rule: &str, hash: Option<&str>) -> SavedGrant {
+        SavedGrant::new(rule, hash.map(Arc::from), UNIX_EPOCH + std::time::Duration::from_secs(7))
+    }
+
+    #[test]
+    fn trust_and_grants_last_and_stay_in_their_workspace() {
+        let state = Arc::new(Kept::default());
+        let file = TrustFile::new(state.clone(), "/w");
+        assert_eq!(file.load(), Trust { path: file.path(), ..Trust::default() });
+        file.set_trusted(true).unwrap();
+        for grant in [saved("bash(ls)", None), saved("count", Some("h1")), saved("count", Some("h1"))] {
+            file.add_grant(&grant).unwrap();
+        }
+        let trust = TrustFile::new(state.clone(), "/w").load();
+        assert!(trust.trusted && trust.problems.is_empty());
+        assert_eq!(trust.saved, [saved("bash(ls)", None), saved("count", Some("h1"))]);
+        let (grants, problems) = trust.grants(&place());
+        assert_eq!((grants.len(), problems.len()), (2, 0));
+        assert_eq!(grants[1].tool_hash.as_deref(), Some("h1"));
+        assert!(grants.iter().all(|grant| grant.rule.action == Action::Allow));
+        assert!(TrustFile::new(state, "/other").load().saved.is_empty());
+        assert!(file.remove_grant("count").unwrap() && !file.remove_grant("count").unwrap());
+        assert_eq!(file.load().saved.len(), 1);
+        file.reset().unwrap();
+        assert!(!file.load().trusted);
+    }
+
+    #[test]
+    fn a_damaged_file_grants_nothing_says_so_and_is_not_written_over() {
+        let state = Arc::new(Kept::default());
+        let file = TrustFile::new(state.clone(), "/w");
+        let cases = [
+            "{",
+            "[]",
+            "",
+            r#"{"version":9,"workspace":"/w","trusted":true,"grants":[]}"#,
+            r#"{"version":1,"workspace":"/other","trusted":true,"grants":[]}"#,
+            r#"{"version":1,"workspace":"/w","trusted":"yes"}"#,
+        ];
+        for content in cases {
+            let before = content.as_bytes().to_vec();
+            state.0.lock().unwrap().insert(file.at.clone(), before.clone());
+            let trust = file.load();
+            assert!(!trust.trusted && trust.saved.is_empty(), "{content}");
+            assert!(trust.problems[0].text.contains("nothing is granted"), "{content}");
+            assert!(trust.problems[0].fix.contains("haft trust"));
+            let refused = file.add_grant(&saved("bash", None)).unwrap_err();
+            assert!(refused.text.contains("remove the file"), "{content}");
+            assert_eq!(state.0.lock().unwrap().get(&file.at), Some(&before));
+        }
+    }
+
+    #[test]
+    fn a_grant_that_is_no_rule_grants_nothing() {
+        let file = TrustFile::new(Arc::new(Kept::default()), "/w");
+        file.add_grant(&saved("bash(ls", None)).unwrap();
+        let (grants, problems) = file.load().grants(&place());
+        assert!(grants.is_empty());
+        assert!(problems[0].text.contains("grants nothing"));
+    }
+}

@@ -1,0 +1,98 @@
+//! What a tool runs, as its manifest writes it.
+
+use serde::Deserialize;
+use std::fmt;
+
+/// A command: a line for the shell, or a program with its arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "expected a string or a list of strings")]
+pub enum CommandLine {
+    /// Run by `sh`.
+    Shell(String),
+    /// Run without a shell.
+    Argv(Vec<String>),
+}
+
+impl CommandLine {
+    /// The argument vector. A relative program with a slash is one of the tool's folder.
+    pub(super) fn argv(&self, folder: &str) -> Vec<String> {
+        match self {
+            Self::Shell(line) => vec!["sh".to_owned(), "-c".to_owned(), line.clone()],
+            Self::Argv(words) => {
+                let mut words = words.clone();
+                if let Some(program) = words.first_mut().filter(|program| is_in_folder(program)) {
+                    *program = format!("{folder}/{}", program.trim_start_matches("./"));
+                }
+                words
+            }
+        }
+    }
+
+    /// The program in the tool's folder that it starts, where that can be read from it.
+    pub(super) fn own_program(&self) -> Option<&str> {
+        let first: &str = match self {
+            Self::Shell(line) => {
+                let word = line.split_whitespace().next()?;
+                let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+                Some(word).filter(|word| word.chars().all(plain))?
+            }
+            Self::Argv(words) => words.first()?,
+        };
+        Some(first).filter(|program| is_in_folder(program))
+    }
+}
+
+fn is_in_folder(program: &str) -> bool {
+    program.contains('/') && !program.starts_with('/')
+}
+
+/// The line as a person would type it.
+impl fmt::Display for CommandLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shell(line) => f.write_str(line),
+            Self::Argv(words) => {
+                for (index, word) in words.iter().enumerate() {
+                    if index > 0 {
+                        f.write_str(" ")?;
+                    }
+                    f.write_str(&quoted(word))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_program_of_the_folder_is_looked_at() {
+        let argv = |words: &[&str]| CommandLine::Argv(words.iter().map(|word| (*word).to_owned()).collect());
+        let cases = [
+            (argv(&["./count.sh", "-x"]), Some("./count.sh")),
+            (argv(&["bin/count"]), Some("bin/count")),
+            (argv(&["python3", "./count.py"]), None),
+            (argv(&["/bin/cat"]), None),
+            (CommandLine::Shell("./count.sh | sort".into()), Some("./count.sh")),
+            (CommandLine::Shell("$X/count.sh".into()), None),
+            (CommandLine::Shell("jq .".into()), None),
+        ];
+        for (line, program) in cases {
+            assert_eq!(line.own_program(), program, "{line}");
+        }
+        assert_eq!(argv(&["./count.sh", "a b"]).argv("/w/t"), ["/w/t/count.sh", "a b"]);
+        assert_eq!(argv(&["./a.sh", "it's", ""]).to_string(), r"./a.sh 'it'\''s' ''");
+        assert_eq!(CommandLine::Shell("x".into()).argv("/w"), ["sh", "-c", "x"]);
+    }
+}

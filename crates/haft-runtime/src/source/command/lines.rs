@@ -1,0 +1,165 @@
+//! Where keys stand in a JSON text, so that a problem can name its line.
+
+use std::collections::BTreeMap;
+
+/// The line of each key, by JSON pointer.
+#[derive(Debug, Default)]
+pub(super) struct KeyLines {
+    lines: BTreeMap<String, usize>,
+}
+
+impl KeyLines {
+    /// Looks through a text that is valid JSON; in any other the keys up to the fault are found.
+    pub(super) fn scan(text: &str) -> Self {
+        let mut scanner = Scanner { text, at: 0, line: 1, path: String::new(), found: Self::default() };
+        scanner.value();
+        scanner.found
+    }
+
+    /// The line of a key, else of the nearest key around it, else the first.
+    pub(super) fn line(&self, pointer: &str) -> usize {
+        let mut at = pointer;
+        loop {
+            if let Some(line) = self.lines.get(at) {
+                return *line;
+            }
+            match at.rsplit_once('/') {
+                Some((outer, _)) => at = outer,
+                None => return 1,
+            }
+        }
+    }
+}
+
+struct Scanner<'t> {
+    text: &'t str,
+    at: usize,
+    line: usize,
+    path: String,
+    found: KeyLines,
+}
+
+impl Scanner<'_> {
+    fn value(&mut self) {
+        match self.peek() {
+            Some(b'{') => self.object(),
+            Some(b'[') => self.array(),
+            Some(b'"') => drop(self.string()),
+            _ => {
+                while self.byte().is_some_and(|byte| !matches!(byte, b',' | b']' | b'}' | b'\n')) {
+                    self.at += 1;
+                }
+            }
+        }
+    }
+
+    fn object(&mut self) {
+        self.at += 1;
+        while self.peek() == Some(b'"') {
+            let line = self.line;
+            let key = self.string();
+            if self.peek() != Some(b':') {
+                return;
+            }
+            self.at += 1;
+            self.inside(&key, line);
+            if self.peek() == Some(b',') {
+                self.at += 1;
+            }
+        }
+        self.close(b'}');
+    }
+
+    fn array(&mut self) {
+        self.at += 1;
+        let mut index = 0_usize;
+        while self.peek().is_some_and(|byte| byte != b']') {
+            let (line, before) = (self.line, self.at);
+            self.inside(&index.to_string(), line);
+            if self.peek() == Some(b',') {
+                self.at += 1;
+            }
+            if self.at == before {
+                return;
+            }
+            index += 1;
+        }
+        self.close(b']');
+    }
+
+    fn inside(&mut self, key: &str, line: usize) {
+        let outer = self.path.len();
+        self.path.push('/');
+        self.path.push_str(key);
+        self.found.lines.insert(self.path.clone(), line);
+        self.value();
+        self.path.truncate(outer);
+    }
+
+    fn close(&mut self, end: u8) {
+        if self.peek() == Some(end) {
+            self.at += 1;
+        }
+    }
+
+    /// The string that starts here, decoded.
+    fn string(&mut self) -> String {
+        let start = self.at;
+        self.at += 1;
+        while let Some(byte) = self.byte() {
+            self.at += if byte == b'\\' { 2 } else { 1 };
+            if byte == b'"' {
+                break;
+            }
+        }
+        let literal = self.text.get(start..self.at).unwrap_or_default();
+        serde_json::from_str(literal).unwrap_or_default()
+    }
+
+    /// The next byte that isn't white space.
+    fn peek(&mut self) -> Option<u8> {
+        while let Some(byte) = self.byte().filter(u8::is_ascii_whitespace) {
+            self.line += usize::from(byte == b'\n');
+            self.at += 1;
+        }
+        self.byte()
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_key_has_its_line() {
+        let text = "{\n \"a\": {\"x\": 1,\n  \"b\": [1,\n {\"c\": \"}\\\"\\n,\"}]},\n\n \"na\\u006de\"\n: true, \"last\": [[], {}]\n}";
+        let lines = KeyLines::scan(text);
+        let cases = [
+            ("/a", 2),
+            ("/a/x", 2),
+            ("/a/b", 3),
+            ("/a/b/0", 3),
+            ("/a/b/1/c", 4),
+            ("/name", 6),
+            ("/last", 7),
+            ("/last/1", 7),
+            ("/a/missing/deep", 2),
+            ("/missing", 1),
+            ("", 1),
+        ];
+        for (pointer, line) in cases {
+            assert_eq!(lines.line(pointer), line, "{pointer}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_ends_the_look() {
+        for text in ["", "{", "{\"a\"", "{\"a\":", "[", "[}", "{\"a\": [1 2, }", "\"\\", "[1,,2]"] {
+            assert_eq!(KeyLines::scan(text).line("/zzz"), 1, "{text}");
+        }
+    }
+}

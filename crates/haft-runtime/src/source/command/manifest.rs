@@ -1,0 +1,275 @@
+//! `tool.json`: a tool described by data, read into the declaration that all tools have.
+
+use super::{
+    CommandLine,
+    declaration::{check_output_schema, read_spec},
+    fields::Fields,
+};
+use crate::catalogue::Problem;
+use haft_core::{NAME_MAX_CHARS, Spec, ToolName};
+use serde::Deserialize;
+use serde_json::Value;
+
+const TEXT: &str = "a string";
+
+/// The text of a manifest, and where it is.
+#[derive(Debug, Clone, Copy)]
+pub struct ManifestText<'a> {
+    /// What it says.
+    pub text: &'a str,
+    /// The name of the folder it is in.
+    pub folder: &'a str,
+    /// The file, as it is shown to people.
+    pub path: &'a str,
+    /// Whose problem it is.
+    pub owner: &'a str,
+}
+
+impl ManifestText<'_> {
+    pub(super) fn problem(&self, line: usize, text: String, fix: String) -> Problem {
+        Problem {
+            source: self.owner.to_owned(),
+            path: Some(self.path.to_owned()),
+            line: Some(line),
+            text,
+            fix,
+        }
+    }
+}
+
+/// How stdout is understood.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputForm {
+    /// As text.
+    #[default]
+    Text,
+    /// As one JSON value.
+    Json,
+    /// As lines of JSON, each an event; the last is `final`.
+    Events,
+}
+
+/// A manifest that can be used.
+#[derive(Debug, Clone)]
+pub struct Manifest {
+    /// The declaration.
+    pub spec: Spec,
+    /// What runs.
+    pub command: CommandLine,
+    /// How its output is understood.
+    pub output: OutputForm,
+    /// What is odd about it, but no reason to set the tool aside.
+    pub warnings: Vec<Problem>,
+    /// The line of the name.
+    pub name_line: usize,
+    /// The line of the command.
+    pub command_line: usize,
+}
+
+/// Reads a manifest.
+///
+/// # Errors
+/// All that is wrong with it, each with its line and what would fix it.
+pub fn parse(from: &ManifestText<'_>) -> Result<Manifest, Vec<Problem>> {
+    let root: Value = serde_json::from_str(from.text).map_err(|error| {
+        let fix =
+            "mend the JSON at this line; names and texts stand in double quotes, and no comma ends a list";
+        vec![from.problem(error.line().max(1), format!("not valid JSON: {error}"), fix.to_owned())]
+    })?;
+    if !root.is_object() {
+        let fix = "write {\"name\": …, \"description\": …, \"parameters\": …, \"command\": …}";
+        return Err(vec![from.problem(1, "the manifest must be one JSON object".to_owned(), fix.to_owned())]);
+    }
+    let mut fields = Fields::new(from, root);
+    let name = read_name(&mut fields, from.folder);
+    let spec = read_spec(&mut fields, &name);
+    let command = read_command(&mut fields);
+    let output = fields.take(&["output"], "\"text\", \"json\" or \"events\"").unwrap_or_default();
+    let spec = check_output_schema(&mut fields, spec, output);
+    let (name_line, command_line) = (fields.line("/name"), fields.line("/command"));
+    match command {
+        Some(command) if fields.faults.is_empty() => {
+            Ok(Manifest { spec, command, output, warnings: fields.warnings, name_line, command_line })
+        }
+        _ => Err(fields.faults.into_iter().chain(fields.warnings).collect()),
+    }
+}
+
+/// The name, checked; where it is missing, the folder's stands in so that the rest can be read.
+fn read_name(fields: &mut Fields<'_>, folder: &str) -> String {
+    let given = fields.pointer(&["name"]).is_some();
+    let Some(name) = fields.take::<String>(&["name"], TEXT) else {
+        if !given {
+            fields.fault("/name", "\"name\" is missing", format!("add \"name\": \"{folder}\""));
+        }
+        return folder.to_owned();
+    };
+    let rename = format!("rename tool and folder, for example to \"{}\"", kebab(&name));
+    if let Err(error) = ToolName::parse(&name) {
+        fields.fault("/name", error.to_string(), rename);
+    } else if kebab(&name) != name {
+        let text = format!(
+            "Invalid tool name \"{name}\" — a command folder's name is kebab-case: small letters, digits, \
+             single hyphens"
+        );
+        fields.fault("/name", text, rename);
+    } else if name != folder {
+        let text = format!("the name \"{name}\" differs from the folder's, \"{folder}\"");
+        fields.fault(
+            "/name",
+            text,
+            format!("write \"name\": \"{folder}\", or rename the folder to \"{name}\""),
+        );
+    }
+    name
+}
+
+/// The nearest name that the rule allows.
+fn kebab(name: &str) -> String {
+    let letters = |c: char| {
+        if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }
+    };
+    let spaced: String = name.chars().map(letters).collect();
+    let parts: Vec<&str> = spaced.split('-').filter(|part| !part.is_empty()).collect();
+    let joined: String = parts.join("-").chars().take(NAME_MAX_CHARS).collect();
+    let trimmed = joined.trim_end_matches('-');
+    if trimmed.is_empty() { "my-tool".to_owned() } else { trimmed.to_owned() }
+}
+
+fn read_command(fields: &mut Fields<'_>) -> Option<CommandLine> {
+    let example = "a string for the shell, or a list like [\"./run.sh\"]";
+    if fields.pointer(&["command"]).is_none() {
+        fields.fault("/command", "\"command\" is missing", format!("add it: {example}"));
+        return None;
+    }
+    let command = fields.take::<CommandLine>(&["command"], example)?;
+    let is_empty = match &command {
+        CommandLine::Shell(line) => line.trim().is_empty(),
+        CommandLine::Argv(words) => words.first().is_none_or(|program| program.trim().is_empty()),
+    };
+    if is_empty {
+        fields.fault("/command", "\"command\" names nothing to run", format!("make it {example}"));
+        return None;
+    }
+    Some(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_core::{Exposure, Permission, Risk};
+    use std::time::Duration;
+
+    fn read(text: &str) -> Result<Manifest, Vec<Problem>> {
+        parse(&ManifestText { text, folder: "word-stats", path: "t/word-stats/tool.json", owner: "folder:t" })
+    }
+
+    fn with(fields: &str) -> String {
+        format!("{{\n\"name\": \"word-stats\",\n\"description\": \"d\",\n\"command\": \"cat\",\n{fields}\n}}")
+    }
+
+    /// A manifest (or fields for one that is good otherwise), the line of its fault, what is said, what would fix it.
+    const FAULTS: [(&str, usize, &str, &str); 24] = [
+        ("{\n\"name\": \"word-stats\",\n}", 3, "not valid JSON", "mend the JSON"),
+        ("[]", 1, "one JSON object", "\"command\""),
+        (r#"{"description":"d","command":"x"}"#, 1, "\"name\" is missing", "\"word-stats\""),
+        ("{\n\"name\":\"other\"}", 2, "differs from the folder's, \"word-stats\"", "rename the folder"),
+        (
+            "{\"description\":\"d\",\n\"name\":\"x.y\"}",
+            2,
+            "Invalid tool name \"x.y\" — use only letters, numbers, underscores, hyphens",
+            "\"x-y\"",
+        ),
+        (r#"{"name":"Word_Stats"}"#, 1, "kebab-case", "\"word-stats\""),
+        (r#"{"name":"word-stats","command":"x"}"#, 1, "has no description", "what it does"),
+        ("{\"name\":\"word-stats\",\n\"description\":\" \"}", 2, "has no description", "what it does"),
+        (r#"{"name":"word-stats","description":"d"}"#, 1, "\"command\" is missing", "./run.sh"),
+        ("{\"name\":\"word-stats\",\n\"command\":[]}", 2, "names nothing to run", "./run.sh"),
+        ("{\"name\":\"word-stats\",\n\"command\":{}}", 2, "\"command\" can't be used", "./run.sh"),
+        (
+            "\"parameters\": {\n\"properties\": {\"a\":\n{\n\"type\": 3}}}",
+            8,
+            "Invalid inputSchema for tool \"word-stats\": ",
+            "JSON Schema",
+        ),
+        ("\"inputSchema\": {\n\"type\": \"string\"}", 6, "its root must have", "JSON Schema"),
+        (r#""parameters": []"#, 5, "\"parameters\" can't be used", "JSON Schema"),
+        (r#""outputSchema": {"type": 3}, "output": "json""#, 5, "Invalid outputSchema", "JSON Schema"),
+        (r#""readOnly": "yes""#, 5, "\"readOnly\" can't be used", "true or false"),
+        ("\"policy\": {\n\"readOnly\": true}, \"readOnly\": false", 6, "say different things", "keep one"),
+        (r#""policy": 1"#, 5, "\"policy\" must be an object", "readOnly"),
+        (r#""timeoutMs": 0"#, 5, "\"timeoutMs\" can't be used", "above 0"),
+        (r#""risk": "high""#, 5, "unknown variant `high`", "\"destructive\""),
+        (r#""output": "xml""#, 5, "unknown variant `xml`", "\"events\""),
+        ("\"effects\": {\n\"reads\": [\"{pth}\"]}", 6, "names {pth}", "property of \"parameters\""),
+        (r#""effects": {"writes": ["x"]}, "readOnly": true"#, 5, "says that it writes", "drop one"),
+        (r#""namespace": "a b""#, 5, "Invalid tool name \"a b\"", "dotted parts"),
+    ];
+
+    #[test]
+    fn every_fault_has_its_line_and_what_would_fix_it() {
+        for (text, line, says, fix) in FAULTS {
+            let text = if text.starts_with('"') { with(text) } else { text.to_owned() };
+            let problems = read(&text).unwrap_err();
+            let found = problems.iter().any(|problem| {
+                problem.line == Some(line) && problem.text.contains(says) && problem.fix.contains(fix)
+            });
+            assert!(found, "{text} gave {problems:#?}");
+        }
+        let long = format!("{{\"name\": \"{}\"}}", "a".repeat(65));
+        assert!(read(&long).unwrap_err()[0].text.contains("at most 64 characters"));
+    }
+
+    #[test]
+    fn an_unknown_field_is_named_and_no_reason_to_set_the_tool_aside() {
+        let manifest =
+            read(&with("\"reaOnly\": true,\n\"policy\": {\"longrunning\": true}, \"secrets\": [\"K\"]"))
+                .unwrap();
+        let shown: Vec<_> =
+            manifest.warnings.iter().map(|problem| (problem.line, problem.fix.as_str())).collect();
+        assert_eq!(shown[0], (Some(5), "write \"readOnly\", or remove it"));
+        assert_eq!(shown[1], (Some(6), "write \"longRunning\", or remove it"));
+        assert!(manifest.warnings[2].text.contains("no stored credential"));
+    }
+
+    #[test]
+    fn a_manifest_that_says_little_is_careful() {
+        let manifest = read(&with("\"enabled\": true")).unwrap();
+        let spec = manifest.spec;
+        assert_eq!((spec.permission(), spec.risk()), (Permission::Confirm, Risk::Standard));
+        assert_eq!(spec.timeout(), Duration::from_secs(25));
+        assert_eq!(spec.input_schema, serde_json::json!({"type": "object", "properties": {}}));
+        assert_eq!((manifest.output, manifest.name_line, manifest.command_line), (OutputForm::Text, 2, 4));
+        assert_eq!(manifest.command, CommandLine::Shell("cat".to_owned()));
+    }
+
+    #[test]
+    fn every_field_arrives_flat_or_nested() {
+        let text = with(
+            "\"namespace\": \"acme.text\", \"aliases\": [\"ws\"], \"usageHint\": \"u\", \"category\": \"text\",
+             \"parameters\": {\"type\": \"object\", \"properties\": {\"path\": {\"type\": \"string\"}}},
+             \"inputAliases\": {\"path\": [\"file\"]}, \"outputSchema\": {\"type\": \"object\"}, \"output\": \"json\",
+             \"permission\": \"deny\", \"riskTier\": \"destructive\", \"mutating\": true, \"concurrencySafe\": true,
+             \"capabilities\": [\"fs.read\"], \"effects\": {\"reads\": [\"{path}\"]}, \"estimatedDurationMs\": 5,
+             \"policy\": {\"longRunning\": true, \"compactable\": true, \"persistenceQuota\": 9, \"untrustedSource\": true},
+             \"maxOutputBytes\": 100, \"exposure\": \"deferred\", \"alwaysLoad\": true, \"codeMode\": false,
+             \"idempotent\": true, \"display\": {\"icon\": \"W\", \"activityVerb\": \"Counting\"},
+             \"examples\": [{\"input\": {\"path\": \"a\"}, \"expect\": {\"n\": 1}}]",
+        );
+        let manifest = read(&text).unwrap();
+        assert!(manifest.warnings.is_empty(), "{:#?}", manifest.warnings);
+        let spec = manifest.spec;
+        assert_eq!(spec.model_name().as_ref(), "acme_text_word-stats");
+        assert_eq!(
+            (spec.permission(), spec.risk(), spec.exposure),
+            (Permission::Deny, Risk::Destructive, Exposure::Deferred)
+        );
+        assert!(spec.mutates() && spec.concurrency_safe && spec.compactable() && spec.untrusted_source);
+        assert!(spec.always_load && !spec.code_mode && spec.idempotent && spec.output_schema.is_some());
+        assert_eq!(spec.timeout(), haft_core::LONG_TIMEOUT);
+        assert_eq!((spec.persistence_quota, spec.max_output_bytes), (Some(9), 100));
+        assert_eq!(spec.examples.len(), 1);
+        assert_eq!(spec.effects.unwrap().reads, ["{path}"]);
+    }
+}

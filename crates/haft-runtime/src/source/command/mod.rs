@@ -1,0 +1,27 @@
+//! Command folders: tools in any language, one folder each, described by `tool.json`.
+//!
+//! Leaves to the executor the time, to the gates the permission, and to the host the watching of folders: it
+//! calls [`CommandFolders::sync`]. Keeps the invariant "one bad folder never takes another tool down".
+
+mod command_line;
+mod content;
+mod declaration;
+mod discover;
+mod events;
+#[cfg(test)]
+mod fake;
+mod fields;
+mod folders;
+mod lines;
+mod manifest;
+mod run;
+mod stderr;
+mod template;
+mod tool;
+
+pub use command_line::CommandLine;
+pub use discover::{CommandRoot, Loaded, load, load_folder};
+pub use folders::{CommandFolders, Synced};
+pub use manifest::{Manifest, ManifestText, OutputForm, parse};
+pub use template::{Language, TemplateError, TemplateFile, template};
+pub use tool::CommandTool;

@@ -1,0 +1,5 @@
+//! Where tools come from: sources that bring tools from outside the binary and keep the catalogue in step.
+//!
+//! Each source sets bad tools aside with a problem that names file and line; none can take another down.
+
+pub mod command;

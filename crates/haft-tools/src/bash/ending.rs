@@ -1,0 +1,186 @@
+//! How the end of a command is told; pure.
+
+use super::hint::hint;
+use crate::glob::counted;
+use haft_core::{Exit, Status};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// From this time on a command's duration is told.
+const DURATION_TOLD: Duration = Duration::from_secs(1);
+
+/// What is known of a command that ended by itself.
+#[derive(Debug)]
+pub(super) struct Ending<'a> {
+    /// Its output, bounded.
+    pub(super) output: &'a str,
+    /// How it ended.
+    pub(super) exit: &'a Exit,
+    /// How long it ran.
+    pub(super) took: Duration,
+    /// Where the shell stands now, if it moved and that persists.
+    pub(super) moved_to: Option<&'a str>,
+    /// The folder where it should have started, but which is gone.
+    pub(super) gone: Option<&'a str>,
+}
+
+impl Ending<'_> {
+    /// The output, then a note a line, the status last.
+    pub(super) fn text(&self) -> String {
+        let mut text = self.output.to_owned();
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        for note in self.notes() {
+            text.push('[');
+            text.push_str(&note);
+            text.push_str("]\n");
+        }
+        text.push_str(&self.status());
+        text
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(gone) = self.gone {
+            notes.push(format!("the working directory {gone} is gone; this ran in the workspace root"));
+        }
+        notes.extend(survivors(self.exit));
+        if let Some(place) = self.moved_to {
+            notes.push(format!("cwd now {place}"));
+        }
+        if self.exit.status != Status::Code(0) {
+            notes.extend(hint(self.output).map(str::to_owned));
+        }
+        notes
+    }
+
+    fn status(&self) -> String {
+        let status = match self.exit.status {
+            Status::Code(code) => format!("[exit {code}]"),
+            Status::Signal(signal) => format!("[killed by signal {signal}]"),
+        };
+        if self.took > DURATION_TOLD { format!("{status} [took {}]", seconds(self.took)) } else { status }
+    }
+
+    /// The same for people and programs.
+    pub(super) fn metadata(&self, cwd: &str) -> Value {
+        let (code, signal) = match self.exit.status {
+            Status::Code(code) => (Some(code), None),
+            Status::Signal(signal) => (None, Some(signal)),
+        };
+        json!({
+            "exitCode": code,
+            "signal": signal,
+            "durationMs": u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
+            "cwd": cwd,
+            "stopped": self.exit.survivor_count,
+        })
+    }
+}
+
+/// A time for people: `300 ms`, `2 s`, `2.5 s`.
+pub(super) fn seconds(time: Duration) -> String {
+    if time < Duration::from_secs(1) {
+        format!("{} ms", time.as_millis())
+    } else if time.subsec_millis() == 0 {
+        format!("{} s", time.as_secs())
+    } else {
+        format!("{:.1} s", time.as_secs_f64())
+    }
+}
+
+/// The directory that the wrapper left in the report, if any.
+pub(super) fn reported_cwd(report: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(report).ok()?;
+    Some(text.strip_suffix('\n').unwrap_or(text)).filter(|path| path.starts_with('/'))
+}
+
+fn survivors(exit: &Exit) -> Option<String> {
+    if exit.survivor_count == 0 {
+        return None;
+    }
+    let mut names: Vec<String> =
+        exit.survivors.iter().map(|survivor| format!("{} (pid {})", survivor.name, survivor.pid)).collect();
+    if exit.survivor_count > names.len() {
+        names.push(format!("{} more", exit.survivor_count - names.len()));
+    }
+    let (count, were) = match exit.survivor_count {
+        1 => ("1 process".to_owned(), "was"),
+        count => (counted(u64::try_from(count).unwrap_or(u64::MAX), "process"), "were"),
+    };
+    Some(format!("{count} left running in the background {were} stopped: {}", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_core::{StopReason, Survivor};
+
+    fn exit(status: Status) -> Exit {
+        Exit {
+            status,
+            reason: StopReason::Itself,
+            survivors: Vec::new(),
+            survivor_count: 0,
+            report: Vec::new(),
+        }
+    }
+
+    fn ending<'a>(output: &'a str, exit: &'a Exit) -> Ending<'a> {
+        Ending { output, exit, took: Duration::from_millis(20), moved_to: None, gone: None }
+    }
+
+    #[test]
+    fn the_status_is_always_the_last_line() {
+        assert_eq!(ending("", &exit(Status::Code(0))).text(), "[exit 0]");
+        assert_eq!(ending("a\n", &exit(Status::Code(3))).text(), "a\n[exit 3]");
+        assert_eq!(ending("a", &exit(Status::Signal(9))).text(), "a\n[killed by signal 9]");
+    }
+
+    #[test]
+    fn what_is_out_of_the_ordinary_is_told_before_it() {
+        let exit = Exit {
+            survivors: vec![Survivor { pid: 12, name: "sleep".to_owned() }],
+            survivor_count: 2,
+            ..exit(Status::Code(0))
+        };
+        let ending = Ending {
+            took: Duration::from_millis(3_240),
+            moved_to: Some("/w/src"),
+            gone: Some("/w/old"),
+            ..ending("ready\n", &exit)
+        };
+        assert_eq!(
+            ending.text(),
+            "ready\n\
+             [the working directory /w/old is gone; this ran in the workspace root]\n\
+             [2 processes left running in the background were stopped: sleep (pid 12), 1 more]\n\
+             [cwd now /w/src]\n\
+             [exit 0] [took 3.2 s]"
+        );
+    }
+
+    #[test]
+    fn advice_is_given_on_failures_only() {
+        let output = "error: there was a problem with the editor 'false'\n";
+        assert!(ending(output, &exit(Status::Code(1))).text().contains("git commit -m"));
+        assert!(!ending(output, &exit(Status::Code(0))).text().contains("git commit -m"));
+    }
+
+    #[test]
+    fn the_report_names_a_directory_or_nothing() {
+        assert_eq!(reported_cwd(b"/w/a b\n"), Some("/w/a b"));
+        assert_eq!(reported_cwd(b"/w/ends in newline\n\n"), Some("/w/ends in newline\n"));
+        assert_eq!(reported_cwd(b""), None);
+        assert_eq!(reported_cwd(b"\n"), None);
+        assert_eq!(reported_cwd(b"/w/\xff\n"), None);
+    }
+
+    #[test]
+    fn times_are_short() {
+        assert_eq!(seconds(Duration::from_millis(300)), "300 ms");
+        assert_eq!(seconds(Duration::from_secs(2)), "2 s");
+        assert_eq!(seconds(Duration::from_millis(2_500)), "2.5 s");
+    }
+}

@@ -1,0 +1,48 @@
+//! What to do about failures that come from nobody being there to answer; pure.
+
+/// Signs in the output, and the advice for them.
+const HINTS: [(&[&str], &str); 3] = [
+    (
+        &["problem with the editor", "but editor unset", "editor 'false'", "editor \"false\""],
+        "no editor can open here: pass the text itself (git commit -m \"…\", git commit --amend --no-edit, git rebase \
+         --continue with GIT_EDITOR=true)",
+    ),
+    (
+        &["terminal prompts disabled", "could not read username", "could not read password"],
+        "nobody can type credentials here: they must come from a credential helper or an ssh key",
+    ),
+    (
+        &["/dev/tty", "not a tty", "not a terminal", "terminal is required", "no tty present"],
+        "there is no terminal here: use the program's non-interactive form (--yes, --no-input, -m, a file, …)",
+    ),
+];
+
+/// Advice on a failed command, where its output shows why.
+pub(super) fn hint(output: &str) -> Option<&'static str> {
+    let output = output.to_ascii_lowercase();
+    HINTS.iter().find(|(signs, _)| signs.iter().any(|sign| output.contains(sign))).map(|(_, advice)| *advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(output: &str, expected: Option<&str>) {
+        let found = hint(output);
+        assert_eq!(found.is_some(), expected.is_some(), "{output}: {found:?}");
+        assert!(found.unwrap_or_default().contains(expected.unwrap_or_default()), "{output}: {found:?}");
+    }
+
+    #[test]
+    fn failures_of_missing_people_get_advice() {
+        check("error: there was a problem with the editor 'false'", Some("git commit -m"));
+        check("error: Terminal is dumb, but EDITOR unset", Some("git commit -m"));
+        check(
+            "fatal: could not read Username for 'https://x': terminal prompts disabled",
+            Some("credential helper"),
+        );
+        check("sh: 1: cannot open /dev/tty: No such device or address", Some("non-interactive"));
+        check("error[E0308]: mismatched types", None);
+    }
+}

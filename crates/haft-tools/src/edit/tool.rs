@@ -1,0 +1,222 @@
+//! The tool `edit`.
+
+use super::{
+    input::{EditInput, Replacement},
+    matching::Kind,
+    plan::{Change, apply, carry, digest, plan},
+};
+use crate::text::{
+    Coding, View,
+    diff::{Diff, diff},
+    whole::{count_lines, read_whole, sha256_hex},
+};
+use haft_core::{
+    Cancel, Cx, Effects, Failure, FailureKind, FileChange, Files, Output, Permission, Preview, RealPath,
+    Risk, Seen, SessionView, Spec, Tool, Touch, WriteMode,
+};
+use serde_json::json;
+use std::{fmt::Write as _, sync::Arc};
+
+/// So often an edit is computed anew where somebody else wrote the file meanwhile.
+const ATTEMPTS_MAX: usize = 5;
+/// So many places are listed in the result.
+const LISTED_MAX: usize = 10;
+
+/// Replaces text in a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EditTool;
+
+impl Tool for EditTool {
+    type Input = EditInput;
+    type Output = Output;
+
+    fn spec(&self) -> Spec {
+        Spec::new("edit", include_str!("prompt.md").trim_end())
+            .with_aliases(&["Edit", "MultiEdit"])
+            .with_input_aliases("path", &["file_path", "file", "filename", "filePath"])
+            .with_input_aliases("old", &["old_string", "old_text", "oldText", "old_str", "oldString"])
+            .with_input_aliases("new", &["new_string", "new_text", "newText", "new_str", "newString"])
+            .with_input_aliases("all", &["replace_all", "replaceAll"])
+            .with_category("files")
+            .with_permission(Permission::Confirm)
+            .with_risk(Risk::Standard)
+            .with_capabilities(&["fs.write"])
+            .with_display("✏️", "Editing")
+    }
+
+    fn validate(&self, input: &EditInput) -> Result<(), Failure> {
+        input.edits().map(|_| ())
+    }
+
+    fn effects(&self, input: &EditInput, _: &dyn SessionView) -> Effects {
+        Effects::Only(vec![Touch::Read(input.path.clone()), Touch::Write(input.path.clone())])
+    }
+
+    async fn preview(&self, input: &EditInput, cx: &Cx) -> Result<Preview, Failure> {
+        let job = Job::new(input, cx)?;
+        cx.blocking(move || {
+            let ready = job.ready()?;
+            Ok(Preview { text: ready.diff(&job.at).text, digest: digest(&ready.before, &ready.changes) })
+        })
+        .await
+    }
+
+    async fn run(&self, input: EditInput, cx: &Cx) -> Result<Output, Failure> {
+        let job = Job::new(&input, cx)?;
+        let at = job.at.clone();
+        let output = cx.blocking(move || job.run()).await?;
+        if !output.files.is_empty() {
+            cx.file_changed(&at);
+        }
+        Ok(output)
+    }
+}
+
+/// All that the blocking part needs.
+struct Job {
+    files: Arc<dyn Files>,
+    at: RealPath,
+    edits: Vec<Replacement>,
+    seen: Option<Seen>,
+    cancel: Cancel,
+}
+
+/// A change that is ready to be written over exactly this content.
+struct Ready {
+    before: Vec<u8>,
+    before_hash: String,
+    after: Vec<u8>,
+    changes: Vec<Change>,
+}
+
+impl Ready {
+    fn diff(&self, at: &RealPath) -> Diff {
+        let (old, new) = (
+            View::of(&self.before, Coding::of(&self.before)),
+            View::of(&self.after, Coding::of(&self.after)),
+        );
+        diff(&at.to_string(), old.text(), new.text())
+    }
+}
+
+impl Job {
+    fn new(input: &EditInput, cx: &Cx) -> Result<Self, Failure> {
+        let at = cx.path(&input.path)?;
+        let seen = cx.session.seen(&at);
+        let files = Arc::clone(&cx.world.files);
+        Ok(Self { files, at, edits: input.edits()?, seen, cancel: cx.cancel.clone() })
+    }
+
+    fn ready(&self) -> Result<Ready, Failure> {
+        let before = read_whole(&*self.files, &self.at, &self.cancel).map_err(|failure| {
+            let is_missing = failure.kind == FailureKind::NotFound;
+            let next = if is_missing { "; a new file is made with write" } else { "" };
+            Failure { text: format!("{}{next}", failure.text), ..failure }
+        })?;
+        let changes = plan(&self.at.to_string(), &before, &self.edits)?;
+        let after = apply(&before, &changes);
+        Ok(Ready { before_hash: sha256_hex(&before), before, after, changes })
+    }
+
+    /// Reads, computes and writes over exactly what was read; again where somebody else was faster, as
+    /// long as the change stays the one that was agreed to.
+    fn run(&self) -> Result<Output, Failure> {
+        let mut agreed: Option<Vec<u8>> = None;
+        let mut last = None;
+        for _ in 0..ATTEMPTS_MAX {
+            let ready = self.ready()?;
+            if self.cancel.is_fired() {
+                return Err(Failure::cancelled());
+            }
+            let now = digest(&ready.before, &ready.changes);
+            if *agreed.get_or_insert_with(|| now.clone()) != now {
+                break;
+            }
+            if ready.before == ready.after {
+                let text = format!("Nothing changed: {} has the new text already.", self.at);
+                return Ok(Output::text(text));
+            }
+            let mode = WriteMode::Over { before: ready.before_hash.as_str().into() };
+            match self.files.write(&self.at, &ready.after, &mode) {
+                Ok(change) => return Ok(self.output(&ready, change)),
+                Err(failure) if failure.kind == FailureKind::Conflict => last = Some(failure),
+                Err(failure) => return Err(failure),
+            }
+        }
+        let cause = last.map_or_else(String::new, |failure: Failure| format!(" ({})", failure.text));
+        Err(Failure::conflict(format!(
+            "{} is being changed by somebody else at the same place or all the time{cause}; nothing was \
+             changed by this edit. Wait for what else writes it, read it again, and give old as it is \
+             then.",
+            self.at
+        )))
+    }
+
+    fn output(&self, ready: &Ready, change: FileChange) -> Output {
+        let hash = sha256_hex(&ready.after);
+        let total = count_lines(View::of(&ready.after, Coding::of(&ready.after)).text());
+        let mut text = describe(&self.at, &ready.changes);
+        let seen = match &self.seen {
+            Some(seen) if *seen.hash == *ready.before_hash => Some(carry(seen, &ready.changes, &hash, total)),
+            Some(_) => {
+                text.push_str(
+                    "\nThe file was changed elsewhere since it was last read; these places were still \
+                     as given.",
+                );
+                None
+            }
+            None => None,
+        };
+        let diff = ready.diff(&self.at);
+        Output {
+            seen: seen.map(|seen| (self.at.clone(), seen)).into_iter().collect(),
+            files: vec![change],
+            ..Output::text(text)
+        }
+        .with_metadata(json!({
+            "path": self.at.absolute(),
+            "diff": diff.text,
+            "added": diff.added,
+            "removed": diff.removed,
+        }))
+    }
+}
+
+/// What was replaced where, and how each place was found unless exactly.
+fn describe(at: &RealPath, changes: &[Change]) -> String {
+    let noun = if changes.len() == 1 { "replacement" } else { "replacements" };
+    let mut lines: Vec<String> =
+        changes.iter().take(LISTED_MAX).map(|change| change.lines.0.to_string()).collect();
+    lines.dedup();
+    let of = if lines.len() == 1 { "line" } else { "lines" };
+    let more = if changes.len() > LISTED_MAX { " and further ones" } else { "" };
+    let mut text = format!("Edited {at}: {} {noun}, {of} {}{more}.", changes.len(), lines.join(", "));
+    for change in changes.iter().filter(|change| change.kind != Kind::Exact) {
+        let _ = write!(text, "\nLine {}: old differed in {}", change.lines.0, change.kind.words());
+        let done = match change.kind {
+            Kind::LineEnds => "; new lines got the file's line ends.",
+            Kind::Indentation => "; new was given the file's indentation.",
+            Kind::Exact | Kind::TrailingBlanks | Kind::LookAlikes => "; new is as given.",
+        };
+        text.push_str(done);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_result_names_places_and_kinds() {
+        let change =
+            |line, kind| Change { span: 0..1, new: Vec::new(), kind, lines: (line, line), gained: 0 };
+        let at = RealPath::new("/w", "a.rs");
+        assert_eq!(describe(&at, &[change(3, Kind::Exact)]), "Edited a.rs: 1 replacement, line 3.");
+        assert_eq!(
+            describe(&at, &[change(3, Kind::Exact), change(9, Kind::Indentation)]),
+            "Edited a.rs: 2 replacements, lines 3, 9.\nLine 9: old differed in indentation; new was \
+             given the file's indentation."
+        );
+    }
+}

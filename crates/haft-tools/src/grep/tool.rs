@@ -1,0 +1,155 @@
+//! The declaration and the run of `grep`.
+
+use super::{
+    input::{GrepInput, GrepMode},
+    page::{Page, Window},
+    verdict::{explain, text},
+};
+use crate::glob::shown;
+use haft_core::{
+    Cx, Effects, Failure, Files, GrepQuery, Output, RealPath, Risk, SessionView, Spec, Tool, Touch,
+    WalkOptions, WalkReport,
+};
+use serde_json::json;
+use std::{ops::ControlFlow, sync::Arc};
+
+/// Matches (or files) shown unless the caller says otherwise.
+const LIMIT: u32 = 250;
+/// Most lines of context.
+const CONTEXT_MAX: u32 = 100;
+
+/// Searches the content of files.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct GrepTool;
+
+impl Tool for GrepTool {
+    type Input = GrepInput;
+    type Output = Output;
+
+    fn spec(&self) -> Spec {
+        Spec::new("grep", include_str!("prompt.md").trim())
+            .with_aliases(&["Grep"])
+            .with_input_aliases("path", &["dir", "directory"])
+            .with_input_aliases("ignoreCase", &["ignore_case", "-i", "case_insensitive"])
+            .with_input_aliases("mode", &["output_mode"])
+            .with_input_aliases("glob", &["include"])
+            .with_input_aliases("limit", &["head_limit", "max_results"])
+            .with_input_aliases("context", &["-C"])
+            .with_category("files")
+            .with_capabilities(&["fs.read"])
+            .with_risk(Risk::Safe)
+            .with_display("🔎", "Searching")
+            .read_only()
+            .concurrency_safe()
+            .idempotent()
+    }
+
+    fn validate(&self, input: &GrepInput) -> Result<(), Failure> {
+        if input.pattern.is_empty() {
+            return Err(Failure::invalid(
+                "/pattern is empty, which matches every line; use read or glob instead",
+            ));
+        }
+        Ok(())
+    }
+
+    fn effects(&self, input: &GrepInput, _: &dyn SessionView) -> Effects {
+        Effects::Only(vec![Touch::ReadTree(input.tree())])
+    }
+
+    async fn run(&self, input: GrepInput, cx: &Cx) -> Result<Output, Failure> {
+        let tree = cx.path(&input.tree())?;
+        let files = Arc::clone(&cx.world.files);
+        let job = Job {
+            query: query(&input, cx),
+            window: window(&input),
+            workspace: files.workspace(),
+            named: input.path.is_some(),
+            tree,
+        };
+        let searched = cx.blocking(move || job.search(files.as_ref())).await;
+        let (page, report) = searched.map_err(|failure| explain(failure, &input))?;
+        let metadata = json!({
+            "matches": page.matches,
+            "filesWithMatches": page.files,
+            "filesSearched": report.files,
+            "shown": page.shown,
+        });
+        let output = Output::text(text(&page, &report)).with_metadata(metadata);
+        if cx.cancel.is_fired() {
+            let failure = Failure::cancelled();
+            return Err(if page.matches > 0 { failure.with_partial(output) } else { failure });
+        }
+        Ok(output)
+    }
+}
+
+fn window(input: &GrepInput) -> Window {
+    let mode = input.mode.unwrap_or_default();
+    Window {
+        mode,
+        context: if mode == GrepMode::Content {
+            input.context.unwrap_or(0).min(CONTEXT_MAX).into()
+        } else {
+            0
+        },
+        offset: input.offset.unwrap_or(0).into(),
+        limit: input.limit.filter(|limit| *limit > 0).unwrap_or(LIMIT).into(),
+    }
+}
+
+fn query(input: &GrepInput, cx: &Cx) -> GrepQuery {
+    GrepQuery {
+        pattern: input.pattern.clone(),
+        fixed: input.fixed.unwrap_or(false),
+        ignore_case: input.ignore_case.unwrap_or(false),
+        multiline: input.multiline.unwrap_or(false),
+        context: usize::try_from(window(input).context).unwrap_or(0),
+        walk: WalkOptions {
+            globs: input.glob.iter().cloned().collect(),
+            types: input.kind.iter().cloned().collect(),
+            cancel: cx.cancel.clone(),
+            ..WalkOptions::default()
+        },
+    }
+}
+
+/// One search, off the async threads.
+struct Job {
+    tree: RealPath,
+    workspace: RealPath,
+    query: GrepQuery,
+    window: Window,
+    named: bool,
+}
+
+impl Job {
+    fn search(mut self, files: &dyn Files) -> Result<(Page, WalkReport), Failure> {
+        let (page, report) = self.page(files)?;
+        if report.files > 0 || !self.named || !self.is_hidden_whole(files) {
+            return Ok((page, report));
+        }
+        // A folder that the caller names is searched, though ignore rules hide all of it.
+        self.query.walk.ignored = true;
+        self.page(files)
+    }
+
+    fn page(&self, files: &dyn Files) -> Result<(Page, WalkReport), Failure> {
+        let mut page = Page::new(self.window);
+        let report = files.grep(&self.tree, &self.query, &mut |hit| {
+            page.add(&shown(&hit.path, &self.workspace), &hit);
+            ControlFlow::Continue(())
+        })?;
+        Ok((page, report))
+    }
+
+    fn is_hidden_whole(&self, files: &dyn Files) -> bool {
+        let options = WalkOptions { cancel: self.query.walk.cancel.clone(), ..WalkOptions::default() };
+        let mut is_empty = true;
+        let walked = files.walk(&self.tree, &options, &mut |_| {
+            is_empty = false;
+            ControlFlow::Break(())
+        });
+        walked.is_ok() && is_empty
+    }
+}

@@ -1,0 +1,178 @@
+//! One look at a path: what stands there, and the text that shows it.
+
+use super::{
+    folder,
+    page::{Columns, Page, Pager, Wish},
+    survey::{self, Survey},
+};
+use crate::text::{Coding, binary, grouped, names, size, whole::WHOLE_MAX_BYTES};
+use haft_core::{
+    Block, Cancel, Failure, FileKind, Files, OUTPUT_MAX_LINES, Output, RealPath, Seen, Truncation,
+};
+use serde_json::json;
+use std::fmt::Write as _;
+
+/// What is asked for.
+pub(crate) struct Look {
+    /// The first line, from 1, or from the end where negative.
+    pub(crate) offset: i64,
+    /// How many lines.
+    pub(crate) limit: u64,
+    /// Which part of each line.
+    pub(crate) columns: Columns,
+}
+
+/// Where to look.
+pub(crate) struct Job<'a> {
+    pub(crate) files: &'a dyn Files,
+    /// The path as it was written.
+    pub(crate) written: &'a str,
+    /// The path that it stands for.
+    pub(crate) at: &'a RealPath,
+    pub(crate) cancel: &'a Cancel,
+}
+
+/// A file as it was found.
+struct Shown {
+    survey: Survey,
+    page: Page,
+    first: u64,
+    changed: bool,
+}
+
+impl Look {
+    /// Looks at a path.
+    ///
+    /// # Errors
+    /// What [`Files`] answers, and cancelled.
+    pub(crate) fn at(&self, job: &Job<'_>) -> Result<Output, Failure> {
+        let (files, at) = (job.files, job.at);
+        let stat = files.stat(at)?;
+        if stat.kind == FileKind::Folder {
+            let listing = files.list(at, folder::ENTRIES_MAX)?;
+            return Ok(Output::text(folder::show(&at.to_string(), &listing)));
+        }
+        let head = files.read(at, 0, binary::HEAD_BYTES)?;
+        let mut output = if binary::is_binary(&head) {
+            Output::text(binary::describe(&at.to_string(), &head, stat.len))
+        } else {
+            let mut shown = self.show(files, at, job.cancel)?;
+            if shown.changed {
+                shown = self.show(files, at, job.cancel)?;
+            }
+            self.output(at, shown)
+        };
+        if let Some(note) = names::real_name(job.written, at) {
+            output.content.push(Block::text(format!("({note})")));
+        }
+        Ok(output)
+    }
+
+    /// Both passes; says whether the file changed meanwhile.
+    fn show(&self, files: &dyn Files, at: &RealPath, cancel: &Cancel) -> Result<Shown, Failure> {
+        let before = files.stat(at)?;
+        let enough = u64::try_from(self.offset).map_or(u64::MAX, |offset| offset.saturating_add(self.limit));
+        let survey = Survey::of(files, at, enough, cancel)?;
+        let first = match u64::try_from(self.offset) {
+            Ok(offset) => offset.max(1),
+            Err(_) => (survey.lines.unwrap_or(0) + 1).saturating_sub(self.offset.unsigned_abs()).max(1),
+        };
+        let wish = Wish { first, limit: self.limit, columns: self.columns };
+        let (mut offset, skip) = survey.place(first);
+        let mut pager = Pager::new(survey.coding, wish, skip);
+        while !cancel.is_fired() {
+            let block = survey::block(files, at, offset)?;
+            let mark = if offset == 0 { survey.coding.bom().len() } else { 0 };
+            if block.is_empty() || !pager.feed(block.get(mark..).unwrap_or_default()) {
+                break;
+            }
+            offset += u64::try_from(block.len()).unwrap_or(u64::MAX);
+        }
+        let changed = files.stat(at)? != before;
+        Ok(Shown { survey, page: pager.finish(), first, changed })
+    }
+
+    fn output(&self, at: &RealPath, shown: Shown) -> Output {
+        let Shown { survey, page, first, changed } = shown;
+        let last = first + page.shown.saturating_sub(1);
+        let mut text = page.text;
+        let more = match survey.lines {
+            Some(0) => {
+                text = format!("{at} is empty.");
+                None
+            }
+            Some(lines) if page.shown == 0 => {
+                text = format!(
+                    "{at} has {} lines, so there is none at offset={first}; read from offset={} at \
+                     most, or with a negative offset from the end.",
+                    grouped(lines),
+                    lines
+                );
+                None
+            }
+            Some(lines) if lines > last => Some(grouped(lines - last)),
+            Some(_) => None,
+            None => Some("many".to_owned()),
+        };
+        if let Some(more) = &more {
+            let _ = writeln!(text, "… {more} more lines; read on with offset={}", last + 1);
+        }
+        let notes = notes(&survey, page.signs, changed);
+        if !notes.is_empty() {
+            let _ = writeln!(text, "({})", notes.join("; "));
+        }
+        let shown_whole_lines = self.columns.first == 1 && page.shown > 0;
+        let seen = survey.hash.as_deref().filter(|_| !changed).zip(survey.lines).map(|(hash, total)| Seen {
+            hash: hash.into(),
+            lines: if shown_whole_lines { vec![(first, last)] } else { Vec::new() },
+            total,
+        });
+        let truncation = more.map(|_| Truncation {
+            shown_bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
+            total_bytes: survey.len,
+            shown_lines: page.shown,
+            total_lines: survey.lines.unwrap_or(last + 1),
+            path: Some(at.to_string()),
+        });
+        Output {
+            seen: seen.map(|seen| (at.clone(), seen)).into_iter().collect(),
+            truncation,
+            ..Output::text(text.trim_end_matches('\n'))
+        }
+        .with_metadata(json!({
+            "path": at.absolute(),
+            "lines": survey.lines,
+            "first": first,
+            "shown": page.shown,
+            "encoding": survey.coding.name(),
+        }))
+    }
+}
+
+/// How many lines are shown where nothing else is asked for.
+pub(crate) fn lines_max() -> u64 {
+    u64::try_from(OUTPUT_MAX_LINES).unwrap_or(u64::MAX)
+}
+
+fn notes(survey: &Survey, has_signs: bool, changed: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    if survey.coding != Coding::Utf8 {
+        notes.push(survey.coding.name().to_owned());
+    }
+    notes.extend(survey.ends.describe());
+    if has_signs {
+        notes.push("control characters are shown as signs or \\u{…}".to_owned());
+    }
+    if survey.hash.is_none() {
+        let most = size(u64::try_from(WHOLE_MAX_BYTES).unwrap_or(u64::MAX));
+        notes.push(format!(
+            "longer than {most}: change it with stream commands through bash, not with edit or write"
+        ));
+    }
+    if changed {
+        notes.push(
+            "the file is being changed by somebody else; read it again for its newest content".to_owned(),
+        );
+    }
+    notes
+}

@@ -1,0 +1,271 @@
+//! What a whole file is, found in one pass over its blocks.
+
+use crate::text::{Coding, Ends, coding, whole::WHOLE_MAX_BYTES};
+use haft_core::{Cancel, Failure, Files, RealPath};
+use sha2::{Digest, Sha256};
+
+/// A file is read in blocks of this size; even, so that UTF-16 is never split.
+pub(crate) const BLOCK_BYTES: usize = 1_024 * 1_024;
+
+/// What is known of a file after a pass over it.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    /// Its length in bytes.
+    pub(crate) len: u64,
+    /// SHA-256 in hex; none for a file over [`WHOLE_MAX_BYTES`].
+    pub(crate) hash: Option<String>,
+    /// How many lines it has, none where the pass ended early.
+    pub(crate) lines: Option<u64>,
+    /// Its encoding.
+    pub(crate) coding: Coding,
+    /// Its line ends.
+    pub(crate) ends: Ends,
+    /// The number of line ends before each block.
+    before_block: Vec<u64>,
+}
+
+impl Survey {
+    /// Reads the whole file; for a file too long for a hash, only until `enough` line ends were seen.
+    ///
+    /// # Errors
+    /// What [`Files::read`] answers, and cancelled.
+    pub(crate) fn of(
+        files: &dyn Files,
+        at: &RealPath,
+        enough: u64,
+        cancel: &Cancel,
+    ) -> Result<Self, Failure> {
+        let mut pass = Pass::new();
+        loop {
+            if cancel.is_fired() {
+                return Err(Failure::cancelled());
+            }
+            let block = block(files, at, pass.len)?;
+            if block.is_empty() {
+                break;
+            }
+            pass.take(&block);
+            if pass.hasher.is_none() && pass.line_ends > enough {
+                pass.is_whole = false;
+                break;
+            }
+        }
+        let coding = match (pass.coding, pass.odd_at()) {
+            (Some(coding), _) => coding,
+            (None, None) => Coding::Utf8,
+            (None, Some(odd)) => {
+                let start = coding::sample_start(usize::try_from(odd).unwrap_or(usize::MAX));
+                let start = u64::try_from(start).unwrap_or(u64::MAX);
+                let sample = files.read(at, start, coding::SAMPLE_BYTES)?;
+                let end = start.saturating_add(u64::try_from(sample.len()).unwrap_or(u64::MAX));
+                Coding::guess(&sample, end >= pass.len)
+            }
+        };
+        Ok(pass.finish(coding))
+    }
+
+    /// Where to start reading for a line, as the offset of a block and the line ends to pass from there.
+    pub(crate) fn place(&self, line: u64) -> (u64, u64) {
+        let wanted = line.saturating_sub(1);
+        // The line may start anywhere in the last block that has fewer line ends before it, or, for the first
+        // block of all, at its beginning.
+        let block = self.before_block.partition_point(|before| *before < wanted).saturating_sub(1);
+        let before = self.before_block.get(block).copied().unwrap_or(0);
+        let offset = u64::try_from(block.saturating_mul(BLOCK_BYTES)).unwrap_or(u64::MAX);
+        (offset, wanted - before.min(wanted))
+    }
+}
+
+/// The block at an offset, whole unless the file ends in it.
+///
+/// # Errors
+/// What [`Files::read`] answers.
+pub(crate) fn block(files: &dyn Files, at: &RealPath, offset: u64) -> Result<Vec<u8>, Failure> {
+    let mut block = files.read(at, offset, BLOCK_BYTES)?;
+    while block.len() < BLOCK_BYTES {
+        let next = offset.saturating_add(u64::try_from(block.len()).unwrap_or(u64::MAX));
+        let rest = files.read(at, next, BLOCK_BYTES - block.len())?;
+        if rest.is_empty() {
+            break;
+        }
+        block.extend_from_slice(&rest);
+    }
+    Ok(block)
+}
+
+struct Pass {
+    len: u64,
+    hasher: Option<Sha256>,
+    /// What the byte order mark says, once the first block is there.
+    coding: Option<Coding>,
+    line_ends: u64,
+    ends_open: bool,
+    ends: Ends,
+    before_block: Vec<u64>,
+    utf8: Utf8Check,
+    is_whole: bool,
+}
+
+impl Pass {
+    fn new() -> Self {
+        Self {
+            len: 0,
+            hasher: Some(Sha256::new()),
+            coding: None,
+            line_ends: 0,
+            ends_open: false,
+            ends: Ends::default(),
+            before_block: Vec::new(),
+            utf8: Utf8Check::default(),
+            is_whole: true,
+        }
+    }
+
+    fn take(&mut self, block: &[u8]) {
+        let is_first = self.len == 0;
+        if is_first {
+            self.coding = Coding::by_bom(block);
+        }
+        let units = self.coding.unwrap_or(Coding::Utf8);
+        let text = if is_first { block.get(units.bom().len()..).unwrap_or_default() } else { block };
+        self.before_block.push(self.line_ends);
+        self.count(units, text);
+        if self.coding.is_none() {
+            self.utf8.take(block, self.len);
+        }
+        self.len = self.len.saturating_add(u64::try_from(block.len()).unwrap_or(u64::MAX));
+        if self.len > u64::try_from(WHOLE_MAX_BYTES).unwrap_or(u64::MAX) {
+            self.hasher = None;
+        }
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(block);
+        }
+    }
+
+    fn count(&mut self, coding: Coding, text: &[u8]) {
+        let before = self.ends;
+        match coding {
+            Coding::Utf16Le => {
+                text.chunks(2).for_each(|unit| self.ends.feed(wide_unit(unit.first(), unit.get(1))));
+            }
+            Coding::Utf16Be => {
+                text.chunks(2).for_each(|unit| self.ends.feed(wide_unit(unit.get(1), unit.first())));
+            }
+            _ => text.iter().for_each(|byte| self.ends.feed(*byte)),
+        }
+        self.line_ends += (self.ends.lf + self.ends.crlf) - (before.lf + before.crlf);
+        if !text.is_empty() {
+            self.ends_open = !text.ends_with(coding.line_feed());
+        }
+    }
+
+    fn odd_at(&self) -> Option<u64> {
+        self.utf8.odd_at.or_else(|| {
+            let open = u64::try_from(self.utf8.open.len()).unwrap_or(0);
+            (open > 0 && self.is_whole).then(|| self.len.saturating_sub(open))
+        })
+    }
+
+    fn finish(mut self, coding: Coding) -> Survey {
+        self.ends.finish();
+        Survey {
+            len: self.len,
+            hash: self.hasher.filter(|_| self.is_whole).map(|hasher| format!("{:x}", hasher.finalize())),
+            lines: self.is_whole.then(|| self.line_ends + u64::from(self.ends_open)),
+            coding,
+            ends: self.ends,
+            before_block: self.before_block,
+        }
+    }
+}
+
+/// The ASCII character of a UTF-16 unit, 0 for others.
+fn wide_unit(low: Option<&u8>, high: Option<&u8>) -> u8 {
+    match (low, high) {
+        (Some(low), Some(0)) => *low,
+        _ => 0,
+    }
+}
+
+/// Whether blocks together are UTF-8; characters may be split between them.
+#[derive(Default)]
+struct Utf8Check {
+    open: Vec<u8>,
+    odd_at: Option<u64>,
+}
+
+impl Utf8Check {
+    fn take(&mut self, block: &[u8], offset: u64) {
+        if self.odd_at.is_some() {
+            return;
+        }
+        let start = offset.saturating_sub(u64::try_from(self.open.len()).unwrap_or(0));
+        let joined;
+        let bytes = if self.open.is_empty() {
+            block
+        } else {
+            joined = [self.open.as_slice(), block].concat();
+            joined.as_slice()
+        };
+        let (open, odd) = match std::str::from_utf8(bytes) {
+            Ok(_) => (Vec::new(), None),
+            Err(error) if error.error_len().is_none() => {
+                (bytes.get(error.valid_up_to()..).unwrap_or_default().to_vec(), None)
+            }
+            Err(error) => (Vec::new(), Some(u64::try_from(error.valid_up_to()).unwrap_or(0))),
+        };
+        self.open = open;
+        self.odd_at = odd.map(|odd| start + odd);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn survey(blocks: &[&[u8]]) -> Survey {
+        let mut pass = Pass::new();
+        for block in blocks {
+            pass.take(block);
+        }
+        let coding =
+            pass.coding.unwrap_or(if pass.odd_at().is_some() { Coding::Damaged } else { Coding::Utf8 });
+        pass.finish(coding)
+    }
+
+    #[test]
+    fn lines_are_counted_across_blocks() {
+        for (blocks, lines) in [
+            (vec![b"".as_slice()], 0),
+            (vec![b"a".as_slice()], 1),
+            (vec![b"a\n".as_slice()], 1),
+            (vec![b"a\r".as_slice(), b"\nb"], 2),
+            (vec![b"\xFF\xFEa\0\n\0".as_slice(), b"b\0"], 2),
+        ] {
+            assert_eq!(survey(&blocks).lines, Some(lines), "{blocks:?}");
+        }
+        assert!(survey(&[b"a\r", b"\nb"]).ends.is_crlf());
+    }
+
+    #[test]
+    fn a_character_split_between_blocks_is_no_fault() {
+        assert_eq!(survey(&[b"a\xC3", b"\xA9b"]).coding, Coding::Utf8);
+        assert_eq!(survey(&[b"a\xC3", b"b"]).coding, Coding::Damaged);
+        assert_eq!(survey(&[b"a\xC3"]).coding, Coding::Damaged);
+        let mut check = Utf8Check::default();
+        check.take(b"ab\xC3", 0);
+        check.take(b"(", 3);
+        assert_eq!(check.odd_at, Some(2));
+    }
+
+    #[test]
+    fn a_line_is_found_by_its_block() {
+        let survey = Survey { before_block: vec![0, 3, 3, 8], ..survey(&[b"x"]) };
+        let block = u64::try_from(BLOCK_BYTES).unwrap();
+        assert_eq!(survey.place(1), (0, 0));
+        assert_eq!(survey.place(4), (0, 3));
+        assert_eq!(survey.place(5), (2 * block, 1));
+        assert_eq!(survey.place(9), (2 * block, 5));
+        assert_eq!(survey.place(20), (3 * block, 11));
+    }
+}

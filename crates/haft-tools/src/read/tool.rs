@@ -1,0 +1,56 @@
+//! The tool `read`.
+
+use super::{
+    input::ReadInput,
+    look::{Job, Look, lines_max},
+};
+use haft_core::{Cx, Effects, Failure, Output, Permission, Risk, SessionView, Spec, Tool, Touch};
+use std::sync::Arc;
+
+/// Shows files and folders.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadTool;
+
+impl Tool for ReadTool {
+    type Input = ReadInput;
+    type Output = Output;
+
+    fn spec(&self) -> Spec {
+        Spec::new("read", include_str!("prompt.md").trim_end())
+            .with_aliases(&["Read"])
+            .with_input_aliases("path", &["file_path", "file", "filename", "filePath"])
+            .with_category("files")
+            .with_permission(Permission::Auto)
+            .with_risk(Risk::Safe)
+            .read_only()
+            .concurrency_safe()
+            .idempotent()
+            .with_capabilities(&["fs.read"])
+            .with_display("📄", "Reading")
+    }
+
+    fn validate(&self, input: &ReadInput) -> Result<(), Failure> {
+        if input.limit == Some(0) {
+            return Err(Failure::invalid("/limit must be at least 1; leave it out for as many lines as fit"));
+        }
+        input.columns().map(|_| ())
+    }
+
+    fn effects(&self, input: &ReadInput, _: &dyn SessionView) -> Effects {
+        Effects::Only(vec![Touch::Read(input.path.clone())])
+    }
+
+    async fn run(&self, input: ReadInput, cx: &Cx) -> Result<Output, Failure> {
+        let at = cx.path(&input.path)?;
+        let look = Look {
+            offset: input.offset.unwrap_or(1),
+            limit: input.limit.unwrap_or(u64::MAX).min(lines_max()),
+            columns: input.columns()?,
+        };
+        let (files, cancel) = (Arc::clone(&cx.world.files), cx.cancel.clone());
+        cx.blocking(move || {
+            look.at(&Job { files: &*files, written: &input.path.0, at: &at, cancel: &cancel })
+        })
+        .await
+    }
+}

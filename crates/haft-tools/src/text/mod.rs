@@ -1,0 +1,21 @@
+//! The view of bytes as text that the file tools share: encodings, line ends, look-alikes, diffs.
+//!
+//! All of it is pure but [`whole`], which reads through [`haft_core::Files`]. Nothing here turns
+//! decoded text back into a whole file: a view always knows which bytes it shows.
+
+pub(crate) mod binary;
+pub(crate) mod coding;
+pub(crate) mod diff;
+pub(crate) mod ends;
+pub(crate) mod names;
+pub(crate) mod projection;
+pub(crate) mod size;
+pub(crate) mod view;
+pub(crate) mod visible;
+pub(crate) mod whole;
+
+pub(crate) use coding::Coding;
+pub(crate) use ends::Ends;
+pub(crate) use projection::Projection;
+pub(crate) use size::{grouped, size};
+pub(crate) use view::View;

@@ -1,0 +1,180 @@
+//! What a write will do, found before it is done: for the question to a person and for the write itself.
+
+use super::fit::fit;
+use crate::text::{
+    Coding, View, binary,
+    diff::{Diff, diff},
+    whole::{count_lines, read_whole, sha256_hex},
+};
+use haft_core::{Cancel, Failure, FailureKind, Files, RealPath, Seen, WriteMode};
+use sha2::{Digest, Sha256};
+
+/// One write, ready to happen.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// The content that is replaced.
+    pub(crate) before: Option<Vec<u8>>,
+    /// The content to write.
+    pub(crate) after: Vec<u8>,
+    /// What a reader should know.
+    pub(crate) notes: Vec<String>,
+}
+
+/// What is to be written where, and what the session saw there.
+pub(crate) struct Wanted<'a> {
+    pub(crate) at: &'a RealPath,
+    pub(crate) content: &'a str,
+    pub(crate) seen: Option<&'a Seen>,
+}
+
+impl Plan {
+    /// Reads what is there and decides.
+    ///
+    /// # Errors
+    /// A conflict where content would be lost that the session hasn't seen; invalid input where the file's
+    /// encoding can't hold the text.
+    pub(crate) fn of(files: &dyn Files, wanted: &Wanted<'_>, cancel: &Cancel) -> Result<Self, Failure> {
+        let before = match read_whole(files, wanted.at, cancel) {
+            Ok(bytes) => bytes,
+            Err(failure) if failure.kind == FailureKind::NotFound => {
+                let after = wanted.content.as_bytes().to_vec();
+                return Ok(Self { before: None, after, notes: Vec::new() });
+            }
+            Err(failure) => return Err(failure),
+        };
+        let at = wanted.at;
+        if binary::is_binary(&before) && before != wanted.content.as_bytes() {
+            return Err(Failure::conflict(format!(
+                "{at} is binary ({}), so its content can't be shown and won't be overwritten. Write to \
+                 another path, or move the file away first.",
+                binary::kind(&before)
+            )));
+        }
+        let fitted = fit(&before, wanted.content).map_err(|error| {
+            Failure::invalid(format!(
+                "{at} wasn't changed: {error}. Use characters of that encoding, or convert the file to \
+                 UTF-8 first, for example with iconv."
+            ))
+        })?;
+        let plan = Self { before: Some(before), after: fitted.bytes, notes: fitted.notes };
+        plan.check_seen(wanted)?;
+        Ok(plan)
+    }
+
+    /// Whether there is anything to do.
+    pub(crate) fn is_change(&self) -> bool {
+        self.before.as_ref() != Some(&self.after)
+    }
+
+    /// What must hold when the file is written.
+    pub(crate) fn mode(&self) -> WriteMode {
+        match &self.before {
+            None => WriteMode::New,
+            Some(before) => WriteMode::Over { before: sha256_hex(before).into() },
+        }
+    }
+
+    /// Stands for exactly this change.
+    pub(crate) fn digest(&self) -> Vec<u8> {
+        let mut hasher = Sha256::new();
+        match &self.before {
+            None => hasher.update([0_u8]),
+            Some(before) => {
+                hasher.update([1_u8]);
+                hasher.update(Sha256::digest(before));
+            }
+        }
+        hasher.update(&self.after);
+        hasher.finalize().to_vec()
+    }
+
+    /// The change for people.
+    pub(crate) fn diff(&self, path: &str) -> Diff {
+        let before = self.before.as_deref().unwrap_or_default();
+        let (old, new) =
+            (View::of(before, Coding::of(before)), View::of(&self.after, Coding::of(&self.after)));
+        diff(path, old.text(), new.text())
+    }
+
+    /// The number of lines written.
+    pub(crate) fn lines(&self) -> u64 {
+        count_lines(View::of(&self.after, Coding::of(&self.after)).text())
+    }
+
+    fn check_seen(&self, wanted: &Wanted<'_>) -> Result<(), Failure> {
+        let before = self.before.as_deref().unwrap_or_default();
+        if before.is_empty() || !self.is_change() {
+            return Ok(());
+        }
+        let at = wanted.at;
+        let Some(seen) = wanted.seen else {
+            return Err(Failure::conflict(format!(
+                "{at} exists and hasn't been read, so nothing was written. Read it, then write it \
+                 again; or change a part of it with edit."
+            )));
+        };
+        if *seen.hash != *sha256_hex(before) {
+            return Err(Failure::conflict(format!(
+                "{at} has other content now than when it was last read or written, so nothing was \
+                 written. Read it again and put what changed into the new content."
+            )));
+        }
+        if !seen.is_whole() {
+            let next = first_unseen(seen);
+            return Err(Failure::conflict(format!(
+                "Only a part of {at} has been read, so nothing was written. Read the rest of its {} \
+                 lines, first with offset={next}; or change a part of it with edit.",
+                seen.total
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The first line that wasn't shown.
+fn first_unseen(seen: &Seen) -> u64 {
+    let mut next = 1;
+    for (first, last) in &seen.lines {
+        if *first > next {
+            break;
+        }
+        next = next.max(last.saturating_add(1));
+    }
+    next
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(seen: Option<&Seen>, before: &str, content: &str) -> Result<(), String> {
+        let plan = Plan { before: Some(before.into()), after: content.into(), notes: Vec::new() };
+        let at = RealPath::new("/w", "a");
+        plan.check_seen(&Wanted { at: &at, content, seen }).map_err(|failure| failure.text)
+    }
+
+    #[test]
+    fn only_what_was_seen_whole_is_overwritten() {
+        let hash = sha256_hex(b"1\n2\n3\n");
+        let part = Seen { hash: hash.as_str().into(), lines: vec![(1, 1), (3, 3)], total: 3 };
+        assert!(check(None, "1\n2\n3\n", "x").unwrap_err().contains("hasn't been read"));
+        assert!(
+            check(Some(&Seen::whole("other", 3)), "1\n2\n3\n", "x").unwrap_err().contains("Read it again")
+        );
+        assert!(check(Some(&part), "1\n2\n3\n", "x").unwrap_err().contains("offset=2"));
+        assert!(check(Some(&Seen::whole(&hash, 3)), "1\n2\n3\n", "x").is_ok());
+        assert!(check(None, "same", "same").is_ok());
+        assert!(check(None, "", "x").is_ok());
+    }
+
+    #[test]
+    fn a_digest_stands_for_content_before_and_after() {
+        let plan = |before: Option<&str>, after: &str| {
+            Plan { before: before.map(Into::into), after: after.into(), notes: Vec::new() }.digest()
+        };
+        assert_eq!(plan(Some("a"), "b"), plan(Some("a"), "b"));
+        assert_ne!(plan(Some("a"), "b"), plan(Some("c"), "b"));
+        assert_ne!(plan(Some("a"), "b"), plan(Some("a"), "c"));
+        assert_ne!(plan(None, "b"), plan(Some(""), "b"));
+    }
+}

@@ -1,0 +1,132 @@
+//! The tool `write`.
+
+use super::{
+    input::WriteInput,
+    plan::{Plan, Wanted},
+};
+use crate::text::{grouped, whole::sha256_hex};
+use haft_core::{
+    Cancel, Cx, Effects, Failure, FailureKind, FileChange, Files, Output, Permission, Preview, RealPath,
+    Risk, Seen, SessionView, Spec, Tool, Touch,
+};
+use serde_json::json;
+use std::sync::Arc;
+
+/// Creates and overwrites files.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WriteTool;
+
+impl Tool for WriteTool {
+    type Input = WriteInput;
+    type Output = Output;
+
+    fn spec(&self) -> Spec {
+        Spec::new("write", include_str!("prompt.md").trim_end())
+            .with_aliases(&["Write"])
+            .with_input_aliases("path", &["file_path", "file", "filename", "filePath"])
+            .with_input_aliases("content", &["contents", "text", "file_text", "fileText"])
+            .with_category("files")
+            .with_permission(Permission::Confirm)
+            .with_risk(Risk::Standard)
+            .idempotent()
+            .with_capabilities(&["fs.write"])
+            .with_display("📝", "Writing")
+    }
+
+    fn effects(&self, input: &WriteInput, _: &dyn SessionView) -> Effects {
+        Effects::Only(vec![Touch::Write(input.path.clone())])
+    }
+
+    async fn preview(&self, input: &WriteInput, cx: &Cx) -> Result<Preview, Failure> {
+        let job = Job::new(input.clone(), cx)?;
+        cx.blocking(move || {
+            let plan = job.plan()?;
+            let diff = plan.diff(&job.at.to_string());
+            let text = if plan.is_change() { diff.text } else { format!("{} stays as it is.", job.at) };
+            Ok(Preview { text, digest: plan.digest() })
+        })
+        .await
+    }
+
+    async fn run(&self, input: WriteInput, cx: &Cx) -> Result<Output, Failure> {
+        let job = Job::new(input, cx)?;
+        let at = job.at.clone();
+        let output = cx.blocking(move || job.run()).await?;
+        if !output.files.is_empty() {
+            cx.file_changed(&at);
+        }
+        Ok(output)
+    }
+}
+
+/// All that the blocking part needs.
+struct Job {
+    files: Arc<dyn Files>,
+    at: RealPath,
+    content: String,
+    seen: Option<Seen>,
+    cancel: Cancel,
+}
+
+impl Job {
+    fn new(input: WriteInput, cx: &Cx) -> Result<Self, Failure> {
+        let at = cx.path(&input.path)?;
+        let seen = cx.session.seen(&at);
+        let files = Arc::clone(&cx.world.files);
+        Ok(Self { files, at, content: input.content, seen, cancel: cx.cancel.clone() })
+    }
+
+    fn plan(&self) -> Result<Plan, Failure> {
+        let wanted = Wanted { at: &self.at, content: &self.content, seen: self.seen.as_ref() };
+        Plan::of(&*self.files, &wanted, &self.cancel)
+    }
+
+    fn run(&self) -> Result<Output, Failure> {
+        let plan = self.plan()?;
+        let (at, lines) = (&self.at, plan.lines());
+        let seen = vec![(at.clone(), Seen::whole(&sha256_hex(&plan.after), lines))];
+        if !plan.is_change() {
+            let text = format!("Nothing changed: {at} has exactly this content already.");
+            return Ok(Output { seen, ..Output::text(text) });
+        }
+        if self.cancel.is_fired() {
+            return Err(Failure::cancelled());
+        }
+        let change =
+            self.files.write(at, &plan.after, &plan.mode()).map_err(|failure| self.explain(failure))?;
+        Ok(self.output(&plan, change, seen))
+    }
+
+    fn output(&self, plan: &Plan, change: FileChange, seen: Vec<(RealPath, Seen)>) -> Output {
+        let (at, lines) = (&self.at, plan.lines());
+        let verb = if plan.before.is_some() { "Overwrote" } else { "Created" };
+        let bytes = u64::try_from(plan.after.len()).unwrap_or(u64::MAX);
+        let mut text = format!("{verb} {at}: {} bytes, {} lines", grouped(bytes), grouped(lines));
+        for note in &plan.notes {
+            text.push_str(", ");
+            text.push_str(note);
+        }
+        text.push('.');
+        let diff = plan.diff(&at.to_string());
+        Output { seen, files: vec![change], ..Output::text(text) }.with_metadata(json!({
+            "path": at.absolute(),
+            "diff": diff.text,
+            "added": diff.added,
+            "removed": diff.removed,
+            "created": plan.before.is_none(),
+        }))
+    }
+
+    /// A conflict while writing means that somebody was faster.
+    fn explain(&self, failure: Failure) -> Failure {
+        if failure.kind != FailureKind::Conflict {
+            return failure;
+        }
+        let text = format!(
+            "{} Nothing was written to {}. If somebody else changed it just now, read it again and put \
+             what changed into the new content.",
+            failure.text, self.at
+        );
+        Failure { text, ..failure }
+    }
+}
