@@ -251,6 +251,7 @@ impl Agent {
         cancel: &Cancel,
     ) -> Option<AgentEnd> {
         let (LoopAction::Warn(what) | LoopAction::Ask(what) | LoopAction::End(what)) = &action;
+        self.session.loop_detected(what);
         self.observer.loop_detected(what);
         let what = match action {
             LoopAction::Warn(what) => {
@@ -326,8 +327,8 @@ fn definitions(session: &Session, snapshot: &Snapshot) -> Vec<ToolDefinition> {
 
 fn is_offered(spec: &Spec) -> bool {
     match spec.exposure {
-        Exposure::Direct => true,
-        Exposure::Deferred => spec.always_load,
+        // Until there is a search, a deferred tool that isn't sent would be out of reach.
+        Exposure::Direct | Exposure::Deferred => true,
         Exposure::Code | Exposure::Hidden => false,
     }
 }
@@ -375,7 +376,7 @@ mod tests {
 
     #[test]
     fn only_a_plain_refusal_by_the_user_ends_the_step() {
-        let denied = |gate: &str, feedback: Option<&str>| Outcome::Denied {
+        let denied = |gate: &'static str, feedback: Option<&str>| Outcome::Denied {
             why: Why::new(gate, "no"),
             feedback: feedback.map(str::to_owned),
         };

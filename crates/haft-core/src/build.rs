@@ -23,6 +23,7 @@ use std::{marker::PhantomData, sync::Arc};
 ///     .permission(Permission::Auto)
 ///     .risk(Risk::Safe)
 ///     .read_only()
+///     .touches_nothing()
 ///     .run(|input: Echo, _cx| async move { Ok(input.text) });
 /// assert_eq!(echo.spec().input_schema["required"][0], "text");
 /// ```
@@ -49,10 +50,17 @@ impl ToolBuilder {
         self.with(|spec| spec.with_risk(risk))
     }
 
-    /// Nobody could observe a side effect. Without stated effects it then touches nothing.
+    /// Nobody could observe a side effect. What it reads is still to be stated by [`ToolBuilder::effects`];
+    /// a tool that states nothing runs alone and is judged as a whole.
     #[must_use]
     pub fn read_only(self) -> Self {
         self.with(Spec::read_only)
+    }
+
+    /// States that it touches no file, host or session state at all.
+    #[must_use]
+    pub fn touches_nothing(self) -> Self {
+        self.effects(EffectTemplate::default())
     }
 
     /// What it touches, with `{field}` for fields of the input.
@@ -117,7 +125,6 @@ impl<I: Send + Sync + 'static> Bound for BoundClosure<I> {
     fn effects(&self, _: &dyn SessionView) -> Effects {
         match &self.spec.effects {
             Some(template) => template.fill(&self.value).unwrap_or(Effects::Everything),
-            None if self.spec.read_only => Effects::none(),
             None => Effects::Everything,
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::{Failure, FailureKind, Output};
 use serde::{Deserialize, Serialize};
-use std::{fmt, sync::Arc, time::Duration};
+use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
 /// A call's place in the tree of calls: `3`, and `3.1` for the first call made inside it.
 ///
@@ -100,7 +100,7 @@ impl Request {
 #[serde(rename_all = "camelCase")]
 pub struct Why {
     /// The gate that spoke, for example `deny` or `mode`.
-    pub gate: String,
+    pub gate: Cow<'static, str>,
     /// In words.
     pub reason: String,
     /// The rule as it was written.
@@ -111,7 +111,7 @@ pub struct Why {
 
 impl Why {
     /// A decision without a written rule.
-    pub fn new(gate: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub fn new(gate: impl Into<Cow<'static, str>>, reason: impl Into<String>) -> Self {
         Self { gate: gate.into(), reason: reason.into(), rule: None, source: None }
     }
 }
@@ -172,11 +172,11 @@ impl Outcome {
 #[serde(rename_all = "camelCase")]
 pub struct TraceStep {
     /// One of the twelve steps, or `guard:<name>`, `settler:<name>`.
-    pub step: String,
+    pub step: Cow<'static, str>,
     /// `ok`, `allow`, `ask`, `deny` or a step's own word.
-    pub verdict: String,
+    pub verdict: Cow<'static, str>,
     /// In words.
-    pub reason: Option<String>,
+    pub reason: Option<Cow<'static, str>>,
     /// The rule as it was written.
     pub rule: Option<String>,
     /// Where it was written, `path:line`.
@@ -185,23 +185,23 @@ pub struct TraceStep {
 
 impl TraceStep {
     /// A step without a reason.
-    pub fn new(step: impl Into<String>, verdict: impl Into<String>) -> Self {
+    pub fn new(step: impl Into<Cow<'static, str>>, verdict: impl Into<Cow<'static, str>>) -> Self {
         Self { step: step.into(), verdict: verdict.into(), reason: None, rule: None, source: None }
     }
 
     /// Adds the reason.
     #[must_use]
-    pub fn because(mut self, reason: impl Into<String>) -> Self {
+    pub fn because(mut self, reason: impl Into<Cow<'static, str>>) -> Self {
         self.reason = Some(reason.into());
         self
     }
 
     /// A gate's word.
-    pub fn gate(step: impl Into<String>, verdict: &str, why: &Why) -> Self {
+    pub fn gate(step: impl Into<Cow<'static, str>>, verdict: &'static str, why: &Why) -> Self {
         Self {
             step: step.into(),
-            verdict: verdict.to_owned(),
-            reason: Some(why.reason.clone()),
+            verdict: verdict.into(),
+            reason: Some(why.reason.clone().into()),
             rule: why.rule.clone(),
             source: why.source.clone(),
         }

@@ -52,6 +52,11 @@ pub trait Tool: Send + Sync + 'static {
         Ok(())
     }
 
+    /// Whether it is offered, asked when a snapshot is taken.
+    fn enabled(&self) -> bool {
+        true
+    }
+
     /// What this input will touch; may overstate, never understate.
     fn effects(&self, _input: &Self::Input, _session: &dyn SessionView) -> Effects {
         Effects::Everything
@@ -92,6 +97,16 @@ pub trait Tool: Send + Sync + 'static {
 pub trait AnyTool: Send + Sync + 'static {
     /// The declaration.
     fn spec(&self) -> &Arc<Spec>;
+
+    /// Whether it is offered, asked when a snapshot is taken. One that panics isn't.
+    fn enabled(&self) -> bool {
+        self.spec().enabled
+    }
+
+    /// Whether starting processes is its nature, whatever else it states that it touches.
+    fn starts_processes(&self) -> bool {
+        false
+    }
 
     /// Parses a validated input once: what is judged is the very value that runs.
     ///
@@ -134,7 +149,7 @@ pub fn erase<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
     let mut spec = tool.spec();
     spec.input_schema = schema_of::<T::Input>();
     if spec.output_schema.is_none() {
-        spec.output_schema = T::Output::schema().map(|schema| tidy(schema.to_value()));
+        spec.output_schema = T::Output::schema().map(schemars::Schema::to_value);
     }
     Arc::new(Erased { tool: Arc::new(tool), spec: Arc::new(spec) })
 }
@@ -210,6 +225,10 @@ pub(crate) fn parse_input<I: DeserializeOwned>(input: &Value) -> Result<I, Failu
 impl<T: Tool> AnyTool for Erased<T> {
     fn spec(&self) -> &Arc<Spec> {
         &self.spec
+    }
+
+    fn enabled(&self) -> bool {
+        self.spec.enabled && self.tool.enabled()
     }
 
     fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {

@@ -139,7 +139,13 @@ impl Admission {
         let tool = params.name.ok_or_else(|| Fault::invalid_params("a call needs the \"name\" of a tool"))?;
         let slot = self.places.open(asked)?;
         // The call sees the tools of now, which are those of a list asked for now.
-        self.desk.session.refresh();
+        let snapshot = self.desk.session.refresh();
+        if let (haft_runtime::Resolved::Unknown(_), Some(renewal)) =
+            (snapshot.resolve(&tool), &self.desk.renewal)
+        {
+            renewal();
+            self.desk.session.refresh();
+        }
         let seat = self.desk.executor.reserve(&self.desk.session);
         let mut call = Call::new(tool, asked, seat, slot);
         if let Some(arguments) = params.arguments {

@@ -1,6 +1,11 @@
 //! What transport and handlers share while one client is served.
 
-use crate::{encode, fault::Fault, outbox::Outbox, server::ServerInfo};
+use crate::{
+    encode,
+    fault::Fault,
+    outbox::Outbox,
+    server::{McpServer, Renewal, ServerInfo},
+};
 use haft_runtime::{Executor, Session};
 use serde_json::Value;
 use std::{
@@ -17,16 +22,31 @@ pub(crate) struct Desk {
     pub(crate) info: ServerInfo,
     /// Name and version as they stand in results.
     pub(crate) server: Value,
-    /// Fires when the client has left.
+    /// Brings the catalogue up to date; blocking.
+    pub(crate) renewal: Option<Renewal>,
+    /// Fires when the client has closed its side: nobody waits for news any more.
+    pub(crate) leaving: CancellationToken,
+    /// Fires when calls must end.
     pub(crate) ending: CancellationToken,
     input_fault: Mutex<Option<io::Error>>,
 }
 
 impl Desk {
-    pub(crate) fn new(executor: Executor, session: Arc<Session>, outbox: Outbox, info: ServerInfo) -> Self {
+    pub(crate) fn new(server: McpServer, outbox: Outbox) -> Self {
+        let McpServer { executor, session, info, renewal } = server;
         let server = encode::server(&info);
         let (ending, input_fault) = (CancellationToken::new(), Mutex::new(None));
-        Self { executor, session, outbox, info, server, ending, input_fault }
+        Self {
+            executor,
+            session,
+            outbox,
+            info,
+            server,
+            renewal,
+            leaving: CancellationToken::new(),
+            ending,
+            input_fault,
+        }
     }
 
     /// Answers with an error.

@@ -137,6 +137,7 @@ impl<R> Frames<R> {
     /// The client has said all it wants. It may still read: what it asked for is finished, within bounds.
     fn end(&mut self) {
         let desk = Arc::clone(&self.desk);
+        desk.leaving.cancel();
         tokio::spawn(async move {
             tokio::select! {
                 () = desk.outbox.closed() => {}
@@ -284,6 +285,10 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let slot = ours::<Arc<Slot>>(&context.extensions)?;
+        if let Some(renewal) = self.desk.renewal.clone() {
+            // One that panics leaves the list as it was.
+            drop(tokio::task::spawn_blocking(move || renewal()).await);
+        }
         let (session, server) = (&self.desk.session, &self.desk.server);
         let snapshot = session.refresh();
         // What a rule denies whole, nobody needs to see.
@@ -332,7 +337,7 @@ impl ServerHandler for Handler {
         tokio::select! {
             () = tell => {}
             () = context.cancelled() => {}
-            () = self.desk.ending.cancelled() => {}
+            () = self.desk.leaving.cancelled() => {}
         }
         Ok(())
     }
@@ -346,7 +351,7 @@ impl ServerHandler for Handler {
         loop {
             tokio::select! {
                 () = changes.next() => {}
-                () = self.desk.ending.cancelled() => return,
+                () = self.desk.leaving.cancelled() => return,
             }
             if self.desk.outbox.push(encode::list_changed()).is_err() {
                 return;

@@ -52,15 +52,27 @@ impl Default for ServerInfo {
 ///
 /// Questions go to the session's approver; one without a person behind it denies them.
 pub struct McpServer {
-    executor: Executor,
-    session: Arc<Session>,
-    info: ServerInfo,
+    pub(crate) executor: Executor,
+    pub(crate) session: Arc<Session>,
+    pub(crate) info: ServerInfo,
+    pub(crate) renewal: Option<Renewal>,
 }
+
+/// Brings the catalogue up to date.
+pub(crate) type Renewal = Arc<dyn Fn() + Send + Sync>;
 
 impl McpServer {
     /// A server for `session`; nothing happens before [`McpServer::serve`].
     pub fn new(executor: Executor, session: Arc<Session>, info: ServerInfo) -> Self {
-        Self { executor, session, info }
+        Self { executor, session, info, renewal: None }
+    }
+
+    /// Calls `renewal` before tools are listed, and before a call of a name that isn't there: what a source has
+    /// just gained is then there too. It may block for a moment.
+    #[must_use]
+    pub fn with_renewal(mut self, renewal: impl Fn() + Send + Sync + 'static) -> Self {
+        self.renewal = Some(Arc::new(renewal));
+        self
     }
 
     /// Serves until the client leaves: the end of `input`, or an `output` that takes no more. The session
@@ -74,14 +86,15 @@ impl McpServer {
     ///
     /// # Limits
     /// A line has at most 16 MiB, a client at most 1,024 open requests; what is beyond is answered with an
-    /// error. Once the client has left, calls are cancelled and get 3 s to end.
+    /// error. Once the client has closed its side, calls have 10 s to finish; then they are cancelled and get 3 s
+    /// to end.
     pub async fn serve<I, O>(self, input: I, output: O) -> Result<(), McpError>
     where
         I: AsyncRead + Send + Unpin + 'static,
         O: AsyncWrite + Send + Unpin + 'static,
     {
         let (outbox, mut writer) = Outbox::open(output);
-        let desk = Arc::new(Desk::new(self.executor, self.session, outbox, self.info));
+        let desk = Arc::new(Desk::new(self, outbox));
         let ending = desk.ending.clone().drop_guard();
         let served = sdk::serve(&desk, Lines::new(input)).await;
         drop(ending);

@@ -40,17 +40,18 @@ impl OsFiles {
             if kind != FileKind::File {
                 return ControlFlow::Continue(());
             }
-            match self.open_to_search(&path, &mut near) {
-                Ok(Some(file)) => engine.search(&file, path, &mut own, visit),
+            let searched = match self.open_to_search(&path, &mut near) {
+                Ok(Some(file)) => engine.search(&file, &path, &mut own, visit),
                 Ok(None) => {
                     own.special += 1;
-                    ControlFlow::Continue(())
+                    Ok(ControlFlow::Continue(()))
                 }
-                Err(error) => {
-                    note(&mut own, format!("{path}: {error}"));
-                    ControlFlow::Continue(())
-                }
-            }
+                Err(error) => Err(error),
+            };
+            searched.unwrap_or_else(|error| {
+                note(&mut own, format!("{}: {error}", self.show(&path)));
+                ControlFlow::Continue(())
+            })
         })?;
         report.binary = own.binary;
         report.special += own.special;
@@ -77,7 +78,10 @@ impl OsFiles {
         let place = self.place(file).map_err(|error| self.trouble("search", file, &error))?;
         let (open, _) = self.open_regular(file, &place)?;
         report.files = 1;
-        report.stopped = engine.search(&open, file.clone(), &mut report, visit).is_break();
+        match engine.search(&open, file, &mut report, visit) {
+            Ok(flow) => report.stopped = flow.is_break(),
+            Err(error) => note(&mut report, format!("{}: {error}", self.show(file))),
+        }
         report.stopped |= query.walk.cancel.is_fired();
         Ok(report)
     }
@@ -126,12 +130,14 @@ impl Engine {
             matcher.line_terminator(Some(b'\n'));
         }
         let matcher = matcher.build(&query.pattern).map_err(|error| {
-            let hint = match (query.fixed, query.multiline) {
-                (_, false) if query.pattern.contains("\\n") || query.pattern.contains('\n') => {
-                    "set multiline to match across lines"
-                }
-                (false, _) => "correct it, or set fixed to search for it as plain text",
-                (true, _) => "search for a shorter part of it",
+            // Written out, a line break can be found only by a search across lines, fixed or not.
+            let has_break = query.pattern.contains('\n');
+            let spans_lines = has_break || (!query.fixed && query.pattern.contains("\\n"));
+            let hint = match (spans_lines && !query.multiline, query.fixed) {
+                (true, _) if has_break => "set multiline to match across lines",
+                (true, _) => "set multiline to match across lines, or fixed to search for it as plain text",
+                (false, false) => "correct it, or set fixed to search for it as plain text",
+                (false, true) => "search for a shorter part of it",
             };
             Failure::invalid(format!("the pattern can't be used: {error}; {hint}"))
         })?;
@@ -150,29 +156,26 @@ impl Engine {
     fn search(
         &mut self,
         file: &File,
-        path: RealPath,
+        path: &RealPath,
         report: &mut WalkReport,
         visit: &mut dyn FnMut(GrepHit) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+    ) -> io::Result<ControlFlow<()>> {
         let mut found = Found { cancel: self.cancel.clone(), ..Found::default() };
-        if let Err(error) = self.searcher.search_file(&self.matcher, file, &mut found) {
-            note(report, format!("{path}: {error}"));
-            return ControlFlow::Continue(());
-        }
+        self.searcher.search_file(&self.matcher, file, &mut found)?;
         if found.binary {
             report.binary += 1;
-            return ControlFlow::Continue(());
+            return Ok(ControlFlow::Continue(()));
         }
         if found.count == 0 {
-            return ControlFlow::Continue(());
+            return Ok(ControlFlow::Continue(()));
         }
-        visit(GrepHit {
-            path,
+        Ok(visit(GrepHit {
+            path: path.clone(),
             modified: file.metadata().ok().and_then(|meta| meta.modified().ok()),
             count: found.count,
             lines: found.lines,
             left_out: found.count.saturating_sub(found.kept),
-        })
+        }))
     }
 }
 

@@ -24,8 +24,6 @@ pub(crate) struct Lock {
     _file: File,
 }
 
-impl FileLock for Lock {}
-
 impl Drop for Lock {
     fn drop(&mut self) {
         // While the lock is still held, so that whoever gets it next sees that the name has gone.
@@ -33,27 +31,50 @@ impl Drop for Lock {
     }
 }
 
-/// Waits for the lock of a file.
+/// Waits for the lock of a file: of its path, and where it has several names, of the file itself too.
 ///
 /// # Cancellation
 /// Looks at `cancel` at least every 25 ms.
-pub(crate) fn acquire(state: &Path, at: &RealPath, cancel: &Cancel) -> Result<Lock, Failure> {
+pub(crate) fn acquire(state: &Path, at: &RealPath, cancel: &Cancel) -> Result<Held, Failure> {
     let folder = state.join(FOLDER);
     crate::state::make_folders(&folder)?;
-    let path = folder.join(crate::hash::of(at.absolute().as_bytes()).as_ref());
-    let mut wait = WAIT_FIRST;
-    loop {
-        if cancel.is_fired() {
-            return Err(Failure::cancelled());
+    let absolute = at.absolute();
+    let trouble = |error| fault::io("make the lock of", &absolute, &error);
+    let path =
+        wait_for(folder.join(crate::hash::of(absolute.as_bytes()).as_ref()), cancel).map_err(trouble)?;
+    let path = path.ok_or_else(Failure::cancelled)?;
+    // Writing in place keeps the file, so its number stays good while the lock is held.
+    let named_twice = fs::symlink_metadata(&absolute).ok().filter(|meta| meta.is_file() && meta.nlink() > 1);
+    let file = match named_twice {
+        None => None,
+        Some(meta) => {
+            let lock = wait_for(folder.join(format!("file-{}-{}", meta.dev(), meta.ino())), cancel);
+            Some(lock.map_err(trouble)?.ok_or_else(Failure::cancelled)?)
         }
-        match attempt(&path) {
-            Ok(Some(file)) => return Ok(Lock { path, _file: file }),
-            Ok(None) => {}
-            Err(error) => return Err(fault::io("make the lock of", &at.absolute(), &error)),
+    };
+    Ok(Held { _file: file, _path: path })
+}
+
+/// The lock of a path and, where it has several names, of the file.
+#[derive(Debug)]
+pub(crate) struct Held {
+    _file: Option<Lock>,
+    _path: Lock,
+}
+
+impl FileLock for Held {}
+
+/// None where it was cancelled.
+fn wait_for(path: PathBuf, cancel: &Cancel) -> io::Result<Option<Lock>> {
+    let mut wait = WAIT_FIRST;
+    while !cancel.is_fired() {
+        if let Some(file) = attempt(&path)? {
+            return Ok(Some(Lock { path, _file: file }));
         }
         std::thread::sleep(wait);
         wait = (wait * 2).min(WAIT_LONGEST);
     }
+    Ok(None)
 }
 
 /// The lock, if it is free and its file still has its name.

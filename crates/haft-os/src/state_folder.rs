@@ -7,7 +7,10 @@ use std::{
     io::{self, Write},
     os::unix::fs::{FileExt, OpenOptionsExt},
     path::PathBuf,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::SystemTime,
 };
 
@@ -121,6 +124,8 @@ impl StateFolder for OsState {
 struct Log {
     path: PathBuf,
     file: File,
+    /// The last line couldn't be written whole; the next one ends it first.
+    is_torn: AtomicBool,
 }
 
 impl Log {
@@ -136,20 +141,29 @@ impl Log {
             }
         }
         file.unlock()?;
-        Ok(Self { path, file })
+        Ok(Self { path, file, is_torn: AtomicBool::new(false) })
     }
 }
 
 impl LineLog for Log {
     fn append(&self, line: &[u8]) -> Result<(), Failure> {
-        let mut bytes = Vec::with_capacity(line.len() + 1);
+        let mut bytes = Vec::with_capacity(line.len() + 2);
+        if self.is_torn.load(Ordering::Relaxed) {
+            bytes.push(b'\n');
+        }
         bytes.extend_from_slice(line);
         bytes.push(b'\n');
         // One write to a file opened for appending: the kernel holds the file while it adds all of it, so lines
         // of several processes never mix.
         let written = match (&self.file).write(&bytes) {
-            Ok(written) if written == bytes.len() => return Ok(()),
-            Ok(_) => io::ErrorKind::WriteZero.into(),
+            Ok(written) if written == bytes.len() => {
+                self.is_torn.store(false, Ordering::Relaxed);
+                return Ok(());
+            }
+            Ok(_) => {
+                self.is_torn.store(true, Ordering::Relaxed);
+                io::ErrorKind::StorageFull.into()
+            }
             Err(error) => error,
         };
         Err(fault::io("write", &self.path.to_string_lossy(), &written))
@@ -176,6 +190,12 @@ const BLOCK_MAX: u64 = 256;
 impl Taken {
     fn take_block(&mut self) -> io::Result<()> {
         self.file.lock()?;
+        let taken = self.take_locked();
+        self.file.unlock()?;
+        taken
+    }
+
+    fn take_locked(&mut self) -> io::Result<()> {
         let mut bytes = [0_u8; 8];
         let counted = match self.file.read_exact_at(&mut bytes, 0) {
             Ok(()) => u64::from_le_bytes(bytes),
@@ -183,7 +203,6 @@ impl Taken {
             Err(error) => return Err(error),
         };
         self.file.write_all_at(&counted.wrapping_add(self.block).to_le_bytes(), 0)?;
-        self.file.unlock()?;
         (self.next, self.left) = (counted.wrapping_add(1), self.block);
         self.block = (self.block * 2).min(BLOCK_MAX);
         Ok(())

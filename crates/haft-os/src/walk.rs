@@ -46,7 +46,8 @@ impl OsFiles {
         })
     }
 
-    /// Visits files, folders and links beneath `tree` in the order of their paths.
+    /// Visits all that is beneath `tree` in the order of paths. Special files are counted and visited too; the
+    /// visitor must not open them.
     pub(crate) fn each(
         &self,
         tree: &RealPath,
@@ -85,12 +86,9 @@ impl OsFiles {
             match kind {
                 // The folder itself.
                 _ if found.depth() == 0 => continue,
-                FileKind::Special(_) => {
-                    report.special += 1;
-                    continue;
-                }
                 FileKind::Folder if !filter.shows_folder(found.path()) => continue,
                 FileKind::File => report.files += 1,
+                FileKind::Special(_) => report.special += 1,
                 FileKind::Folder | FileKind::Link => {}
             }
             if visit(&found, filter.real(found.path()), kind).is_break() {

@@ -362,7 +362,7 @@ fn a_walk_hides_what_is_ignored_and_never_enters_git() {
     symlink("src", house.at("to-src")).unwrap();
 
     let (seen, report) = house.walk(&WalkOptions::default());
-    assert_eq!(seen, ["src", "src/a.js", "src/b.rs", "to-src"]);
+    assert_eq!(seen, ["pipe", "src", "src/a.js", "src/b.rs", "to-src"]);
     assert_eq!((report.files, report.special), (2, 1));
 
     let (seen, _) = house.walk(&WalkOptions { ignored: true, ..WalkOptions::default() });
@@ -375,18 +375,18 @@ fn a_walk_hides_what_is_ignored_and_never_enters_git() {
     };
     assert_eq!(house.walk(&globs(&["**/*.js"])).0, ["src/a.js"]);
     assert_eq!(house.walk(&globs(&["*.log"])).0, [""; 0], "a glob doesn't show what is ignored");
-    assert_eq!(house.walk(&globs(&["!*.js", "!to-src"])).0, ["src", "src/b.rs"]);
+    assert_eq!(house.walk(&globs(&["!*.js", "!to-src"])).0, ["pipe", "src", "src/b.rs"]);
     let types = WalkOptions { types: vec!["rust".to_owned()], ..WalkOptions::default() };
     assert_eq!(house.walk(&types).0, ["src/b.rs"]);
     let shallow = WalkOptions { depth: Some(1), ..WalkOptions::default() };
-    assert_eq!(house.walk(&shallow).0, ["src", "to-src"]);
+    assert_eq!(house.walk(&shallow).0, ["pipe", "src", "to-src"]);
 
     let skip = WalkOptions {
         skip: Some(Arc::new(|path: &RealPath| path.beneath.as_ref() == "src")),
         ..WalkOptions::default()
     };
     let (seen, report) = house.walk(&skip);
-    assert_eq!((seen, report.denied), (vec!["to-src".to_owned()], 1));
+    assert_eq!((seen, report.denied), (vec!["pipe".to_owned(), "to-src".to_owned()], 1));
 
     for bad in [globs(&["a{b"]), WalkOptions { types: vec!["klingon".to_owned()], ..WalkOptions::default() }]
     {

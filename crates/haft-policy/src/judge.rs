@@ -102,7 +102,7 @@ fn judge_by(guards: &[&dyn Guard], subject: &Subject, policy: &Policy) -> Judgem
     let mut asks: Vec<Why> = Vec::new();
     let mut denial: Option<Why> = None;
     for guard in guards {
-        let step = format!("guard:{}", guard.name());
+        let step = guard.step();
         match hear(*guard, subject, policy) {
             None => {}
             Some(Restriction::Deny(why)) => {
@@ -138,7 +138,7 @@ fn hear(guard: &dyn Guard, subject: &Subject, policy: &Policy) -> Option<Restric
 /// The first settler that speaks decides; one that fails says nothing, and in the end a person is asked.
 fn settle(subject: &Subject, policy: &Policy, trace: &mut Vec<TraceStep>) -> Verdict {
     for settler in settle::ALL {
-        let step = format!("settler:{}", settler.name());
+        let step = settler.step();
         match catch_unwind(AssertUnwindSafe(|| settler.settle(subject, policy))) {
             Ok(None) => trace.push(TraceStep::new(step, "-")),
             Ok(Some(Settlement::Allow(why))) => {
@@ -155,7 +155,7 @@ fn settle(subject: &Subject, policy: &Policy, trace: &mut Vec<TraceStep>) -> Ver
     Verdict::Ask(vec![Why::new("default", "nothing settles it")])
 }
 
-fn asked(step: String, verdict: &str, whys: &[Why]) -> TraceStep {
+fn asked(step: &'static str, verdict: &'static str, whys: &[Why]) -> TraceStep {
     let mut step = TraceStep::new(step, verdict).because(reasons(whys));
     let rule = whys.iter().find(|why| why.rule.is_some());
     step.rule = rule.and_then(|why| why.rule.clone());
@@ -169,8 +169,8 @@ fn reasons(whys: &[Why]) -> String {
 
 fn of_parent(mut step: TraceStep) -> TraceStep {
     step.reason = Some(match step.reason {
-        Some(reason) => format!("under the parent's policy: {reason}"),
-        None => "under the parent's policy".to_owned(),
+        Some(reason) => format!("under the parent's policy: {reason}").into(),
+        None => "under the parent's policy".into(),
     });
     step
 }
@@ -194,7 +194,7 @@ fn unanswered(whys: &[Why], subject: &Subject, policy: &Policy) -> Why {
     };
     let first = by_guard.or(whys.first());
     Why {
-        gate: "mode".to_owned(),
+        gate: "mode".into(),
         reason: format!("nobody is there to answer (headless): {}; {advice}", reasons(whys)),
         rule: first.and_then(|why| why.rule.clone()),
         source: first.and_then(|why| why.source.clone()),
@@ -336,9 +336,9 @@ mod tests {
         let policy = Arc::new(policy(Mode::Default, &[(Ask, "edit"), (Ask, "risk:destructive")]));
         let judged = judge(&subject, &[policy]);
         let Verdict::Ask(whys) = &judged.verdict else { panic!("{:?}", judged.verdict) };
-        let gates: Vec<&str> = whys.iter().map(|why| why.gate.as_str()).collect();
+        let gates: Vec<&str> = whys.iter().map(|why| why.gate.as_ref()).collect();
         assert_eq!(gates, ["ask", "ask", "destructive", "outside"]);
-        let steps: Vec<&str> = judged.trace.iter().map(|step| step.step.as_str()).collect();
+        let steps: Vec<&str> = judged.trace.iter().map(|step| step.step.as_ref()).collect();
         assert_eq!(steps, ["guard:ask", "guard:destructive", "guard:outside"]);
         assert_eq!(judged.trace[0].rule.as_deref(), Some("edit"));
         assert_eq!(judged.trace[0].source.as_deref(), Some("/conf/rules:1"));
@@ -372,8 +372,8 @@ mod tests {
     fn a_guard_that_panics_denies() {
         struct Broken;
         impl Guard for Broken {
-            fn name(&self) -> &'static str {
-                "broken"
+            fn step(&self) -> &'static str {
+                "guard:broken"
             }
             fn check(&self, _: &Subject, _: &Policy) -> Option<Restriction> {
                 panic!("on purpose")

@@ -3,6 +3,8 @@
 //! Each row ends the call at a later step, so the difference between two rows is what lies between them. Calls
 //! are made from a worker of the runtime, [`BATCH`] in a row; the figures are for a batch.
 
+#![expect(clippy::expect_used, reason = "a bench fails by panicking")]
+
 use haft_core::{Request, Risk, tool};
 use haft_policy::{Action, Mode};
 use haft_test::{Answers, Harness, HarnessSetup};
@@ -32,15 +34,16 @@ struct Bench {
 fn bench(recorded: bool, rules: Vec<(Action, String)>) -> Bench {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("a runtime");
-    let _in = runtime.enter();
+    let within = runtime.enter();
     let kit = Harness::with(HarnessSetup { mode: Mode::Default, answers: Answers::yes(), rules, recorded });
     let nothing = tool("nothing", "Does nothing.")
         .read_only()
+        .touches_nothing()
         .risk(Risk::Safe)
         .with(haft_core::Spec::concurrency_safe)
         .run(|_: Input, _| async move { Ok("") });
     kit.register(nothing);
-    drop(_in);
+    drop(within);
     Bench { runtime, kit: Arc::new(kit) }
 }
 

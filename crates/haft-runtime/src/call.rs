@@ -8,13 +8,13 @@ use crate::{
 };
 use haft_core::{
     Block, CallId, Cancel, Effects, Ended, Event, Failure, FailureKind, Input, Outcome, Output, Progress,
-    RealPath, Request, Sink, Spec, TraceStep, Truncation,
+    RealPath, Request, Spec, TraceStep, Truncation,
 };
 use haft_policy::Judgement;
 use serde_json::Value;
 use std::{
     fmt::Write,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -29,12 +29,19 @@ pub(crate) struct Call {
     pub(crate) sink: Arc<CallSink>,
     pub(crate) captures: CaptureSlot,
     pub(crate) offer: Option<Offer>,
+    /// The last judgement of a question that is still open.
+    pub(crate) open: Mutex<Option<Judgement>>,
+    /// What it is about, until the start is written down.
+    about: Option<(Arc<Value>, Option<Effects<RealPath>>)>,
     began: Instant,
     steps: Vec<TraceStep>,
     /// The last judgement's; an earlier one is void.
     gates: Vec<TraceStep>,
     gates_at: usize,
 }
+
+/// Writes a note on a call into the session's log.
+pub(crate) type Note = Arc<dyn Fn(String) + Send + Sync>;
 
 /// How a call ends, before it is written down.
 pub(crate) struct End {
@@ -52,7 +59,7 @@ impl Call {
         outer: Option<Arc<Stopwatch>>,
     ) -> Self {
         let max_bytes = haft_core::OUTPUT_MAX_BYTES;
-        let captures = CaptureSlot::new(session.spill().clone(), id.to_string().into(), max_bytes);
+        let captures = CaptureSlot::new(session.spill().clone(), id.clone(), max_bytes);
         let sink = Arc::new(CallSink::new(id.clone(), session.bus().clone(), captures.clone()));
         Self {
             id,
@@ -64,6 +71,8 @@ impl Call {
             sink,
             captures,
             offer: None,
+            open: Mutex::default(),
+            about: None,
             began: Instant::now(),
             steps: Vec::with_capacity(12),
             gates: Vec::new(),
@@ -94,15 +103,26 @@ impl Call {
         }
     }
 
-    pub(crate) fn resolved(&mut self, offer: &Offer, how: &str) {
+    pub(crate) fn resolved(&mut self, offer: &Offer, how: &'static str) {
+        self.captures.set_max_bytes(offer.spec().max_output_bytes);
+        self.offer = Some(offer.clone());
+        self.step(TraceStep::new("resolve", "ok").because(how));
+    }
+
+    /// Says which tool the call turned out to be for.
+    pub(crate) fn announce(&self, offer: &Offer) {
         self.session.bus().publish(|| Event::Resolved {
             call: self.id.clone(),
             tool: Arc::clone(&offer.name),
             owner: Arc::clone(&offer.owner),
         });
-        self.captures.set_max_bytes(offer.spec().max_output_bytes);
-        self.offer = Some(offer.clone());
-        self.step(TraceStep::new("resolve", "ok").because(how));
+    }
+
+    /// What the call is about, for the log of one that never starts.
+    pub(crate) fn about(&mut self, input: &Arc<Value>, effects: Option<&Effects<RealPath>>) {
+        if self.session.is_recorded() {
+            self.about = Some((Arc::clone(input), effects.cloned()));
+        }
     }
 
     pub(crate) fn step(&mut self, step: TraceStep) {
@@ -118,17 +138,20 @@ impl Call {
     }
 
     /// The steps in order, the gates' words before the judgement they led to.
-    pub(crate) fn trace(&self) -> Vec<TraceStep> {
-        let (before, after) = self.steps.split_at(self.gates_at.min(self.steps.len()));
-        before.iter().chain(&self.gates).chain(after).cloned().collect()
+    pub(crate) fn take_trace(&mut self) -> Vec<TraceStep> {
+        let mut steps = std::mem::take(&mut self.steps);
+        let at = self.gates_at.min(steps.len());
+        steps.splice(at..at, self.gates.drain(..));
+        steps
     }
 
-    pub(crate) fn invalid(&mut self, step: &str, text: String) -> End {
+    pub(crate) fn invalid(&mut self, step: &'static str, text: String) -> End {
         self.step(TraceStep::new(step, "invalid").because(text.clone()));
         End::refused(Outcome::Invalid, text)
     }
 
     pub(crate) fn started(&mut self, offer: &Offer, input: &Arc<Value>, effects: &Effects<RealPath>) {
+        self.about = None;
         if self.session.is_recorded() {
             self.write(LogEntry::Started {
                 call: self.id.clone(),
@@ -147,16 +170,28 @@ impl Call {
         let lines = cut.total_lines.saturating_sub(cut.shown_lines);
         let bytes = cut.total_bytes.saturating_sub(cut.shown_bytes);
         let place = cut.path.as_ref().map(|path| format!("; all of it is in {path}")).unwrap_or_default();
-        let text = format!("{lines} lines ({bytes} bytes) of the result were left out for the model{place}");
-        self.session
-            .bus()
-            .publish(|| Event::Progress { call: self.id.clone(), progress: Progress::Warning(text) });
+        self.warn(format!("{lines} lines ({bytes} bytes) of the result were left out for the model{place}"));
+    }
+
+    /// A way to write down what happens to the call after or beside its end.
+    pub(crate) fn notes(&self) -> Note {
+        let (session, call) = (Arc::downgrade(&self.session), self.id.clone());
+        Arc::new(move |text| {
+            if let Some(session) = session.upgrade() {
+                // A note that can't be written is lost; the outcome is what counts.
+                let _ = session.record(LogEntry::Note { call: call.clone(), text });
+            }
+        })
     }
 
     /// Applies the session's changes and writes the end down: the one terminal event.
     pub(crate) fn record(mut self, end: End) -> Ended {
         let End { outcome, output, failure } = end;
         self.session.apply(&output);
+        let open = self.open.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(judgement) = open.filter(|_| self.gates.is_empty()) {
+            self.judged(judgement);
+        }
         self.step(TraceStep::new("record", outcome.name()));
         let tool = self
             .offer
@@ -164,11 +199,14 @@ impl Call {
             .map_or_else(|| self.request.tool.as_str().into(), |offer| Arc::clone(&offer.name));
         let duration = self.began.elapsed();
         let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-        let trace = self.trace();
+        let trace = self.take_trace();
         if self.session.is_recorded() {
             let bytes: usize = output.content.iter().filter_map(Block::as_text).map(str::len).sum();
+            let (input, effects) = self.about.take().unzip();
             self.write(LogEntry::Ended {
                 call: self.id.clone(),
+                input,
+                effects: effects.flatten(),
                 tool: Arc::clone(&tool),
                 outcome: outcome.clone(),
                 trace: trace.clone(),
@@ -202,8 +240,15 @@ impl Call {
     /// A log that can't be written doesn't stop the call, but a person is told.
     fn write(&self, entry: LogEntry) {
         if let Err(failure) = self.session.record(entry) {
-            self.sink.progress(Progress::Warning(format!("the session log couldn't be written: {failure}")));
+            self.warn(format!("the session log couldn't be written: {failure}"));
         }
+    }
+
+    /// Past the sink, which ends before the call does.
+    fn warn(&self, text: String) {
+        self.session
+            .bus()
+            .publish(|| Event::Progress { call: self.id.clone(), progress: Progress::Warning(text) });
     }
 }
 
@@ -234,7 +279,10 @@ impl End {
     pub(crate) fn of(ran: Ran, spec: &Spec, left: Option<Output>) -> Self {
         match ran {
             Ran::Returned(output) => Self { outcome: Outcome::Completed, output, failure: None },
-            Ran::Failed(failure) => Self::failed(failure),
+            Ran::Failed(mut failure) => {
+                failure.partial = failure.partial.or(left.map(Box::new));
+                Self::failed(failure)
+            }
             Ran::TimedOut(word) => {
                 let text = format!(
                     "timed out after {}. What it had printed until then follows, if anything; do less at once, or ask \
@@ -279,6 +327,7 @@ impl End {
 
 fn with_text(text: String, partial: Option<Output>) -> Output {
     let mut output = partial.unwrap_or_default();
+    output.content.retain(|block| block.as_text().is_none_or(|text| !text.is_empty()));
     output.content.insert(0, Block::text(text));
     output
 }

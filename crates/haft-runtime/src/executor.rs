@@ -20,18 +20,19 @@ use crate::{
     call::{Call, End},
     catalogue::Offer,
     intake::{self, Resolution, Stated},
-    run::{self, Lease, NestedCalls, Ran, RunTask, Stopwatch},
+    run::{self, Lease, NestedCalls, Purpose, Ran, RunTask, Stopwatch},
     running::Running,
     seal::{self, Limits},
     session::Session,
 };
 use haft_core::{
-    AnyTool, Bound, CallId, Cancel, Cx, Effects, Ended, Failure, FailureKind, FileLock, Outcome, RealPath,
-    Request, SessionView, Sink, Skip, StateFolder, Touch, TraceStep, Why, World,
+    AnyTool, Bound, CallId, Cancel, Cx, Effects, Ended, Exposure, Failure, FailureKind, FileLock, Outcome,
+    RealPath, Request, SessionView, Sink, Skip, StateFolder, Touch, TraceStep, Why, World,
 };
 use haft_policy::{Verdict, judge};
 use serde_json::Value;
 use std::{
+    borrow::Cow,
     sync::{Arc, atomic::AtomicU64},
     time::Duration,
 };
@@ -122,6 +123,15 @@ impl Executor {
         self.spawn(Call::new(&parent.session, id, request, parent.cancel.child(), outer), seat)
     }
 
+    /// Writes down a call that a tool may not make.
+    pub(crate) fn refuse_inner(parent: &Parent, id: CallId, request: Request, why: Why) -> Ended {
+        let mut call = Call::new(&parent.session, id, request, parent.cancel.child(), None);
+        call.begin();
+        call.step(TraceStep::gate("resolve", "deny", &why));
+        let text = why.reason.clone();
+        call.record(End::refused(Outcome::Denied { why, feedback: None }, text))
+    }
+
     fn spawn(&self, call: Call, seat: Seat) -> Running {
         let executor = self.clone();
         Running::spawn(call.id.clone(), call.cancel.clone(), async move { executor.run(call, seat).await })
@@ -133,8 +143,8 @@ impl Executor {
         let cancel = call.cancel.clone();
         let prepared = tokio::select! {
             biased;
-            prepared = self.prepare(&mut call, &seat) => prepared,
             () = cancel.fired() => Err(End::cancelled()),
+            prepared = self.prepare(&mut call, &seat) => prepared,
         };
         match prepared {
             Err(end) => call.record(end),
@@ -155,6 +165,7 @@ impl Executor {
     /// Steps 1 to 8: all that can be given up without a trace in the world.
     async fn prepare(&self, call: &mut Call, seat: &Seat) -> Result<(Ready, Admitted), End> {
         let offer = Self::resolve(call)?; //                                                          1 resolve
+        call.announce(&offer);
         let ready = Self::intake(call, offer)?; //                                                    2, 3
         let mut stated = self.state(call, &ready)?; //                                               4 effects
         for _ in 0..ROUNDS_MAX {
@@ -182,6 +193,13 @@ impl Executor {
 
     fn resolve(call: &mut Call) -> Result<Offer, End> {
         match intake::resolve(&call.session.snapshot(), &call.request.tool) {
+            Resolution::Tool(offer, _) if offer.spec().exposure == Exposure::Code && call.outer.is_none() => {
+                let why =
+                    Why::new("exposure", format!("{} can only be called from inside a script", offer.name));
+                call.step(TraceStep::gate("resolve", "deny", &why));
+                let text = approve::denial_text(&why, None);
+                Err(End::refused(Outcome::Denied { why, feedback: None }, text))
+            }
             Resolution::Tool(offer, how) => {
                 call.resolved(&offer, how);
                 Ok(offer)
@@ -201,6 +219,7 @@ impl Executor {
         call.step(TraceStep::new("parse", if changed { "coerced" } else { "ok" }));
         intake::validate(&spec, &offer.input, &input).map_err(|text| call.invalid("validate", text))?;
         let input = Arc::new(input);
+        call.about(&input, None);
         let bound = guarded(|| Arc::clone(&offer.tool).bind(Arc::clone(&input))).map_err(|failure| {
             call.invalid("validate", format!("Invalid input for \"{}\": {}", offer.name, failure.text))
         })?;
@@ -212,6 +231,7 @@ impl Executor {
         let stated = self.state_again(call, ready).map_err(|failure| {
             call.invalid("effects", format!("Invalid input for \"{}\": {}", ready.offer.name, failure.text))
         })?;
+        call.about(&ready.input, Some(&stated.subject.effects));
         call.step(TraceStep::new("effects", "ok").because(describe(&stated.subject.effects)));
         Ok(stated)
     }
@@ -230,22 +250,30 @@ impl Executor {
         stated: Stated,
     ) -> Result<Settled, End> {
         let looking: &Call = call;
-        let cx = |stated: &Stated| self.look_only(looking, stated);
+        let lent = std::sync::Mutex::new(Vec::new());
+        let cx = |stated: &Stated| {
+            let (cx, lease) = self.look_only(looking, stated);
+            lent.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(lease);
+            cx
+        };
         let desk = Desk {
             session: &looking.session,
             seat,
             bound: ready.bound.as_ref(),
             cx: &cx,
             outer: looking.outer.as_deref(),
+            open: &looking.open,
         };
         let asked = desk.settle(stated, || self.state_again(looking, ready)).await;
+        lent.into_inner().unwrap_or_default().iter().for_each(|lease: &Arc<Lease>| lease.end());
         let Asked { settled, judgement, answer } = asked.map_err(|failure| {
             call.step(TraceStep::new("approve", "failed").because(failure.text.clone()));
             End::failed(failure)
         })?;
         call.judged(judgement);
         if let Some((answer, detail)) = answer {
-            call.step(TraceStep::new("approve", answer).because(detail));
+            let step = TraceStep::new("approve", answer);
+            call.step(if detail.is_empty() { step } else { step.because(detail) });
         }
         Ok(settled)
     }
@@ -279,8 +307,15 @@ impl Executor {
             }
         }
         if let Some(shown) = &approved.shown {
-            let cx = self.look_only(call, &approved.stated);
-            approve::holds(ready.bound.as_ref(), &cx, shown).await.map_err(End::failed)?;
+            let (cx, lease) = self.look_only(call, &approved.stated);
+            let holds = approve::holds(ready.bound.as_ref(), &cx, shown).await;
+            lease.end();
+            holds.map_err(End::failed)?;
+        }
+        if let Some(why) = approved.is_denied_now(&call.session.policies()) {
+            call.step(TraceStep::gate("freshness", "deny", &why));
+            let text = approve::denial_text(&why, None);
+            return Err(End::refused(Outcome::Denied { why, feedback: None }, text));
         }
         call.step(TraceStep::new("freshness", "ok"));
         Ok(Ok(Admitted { approved, locks }))
@@ -297,9 +332,9 @@ impl Executor {
         if paths.is_empty() || !call.session.is_recorded() {
             return Ok(Vec::new());
         }
-        // Always in one order, so that two calls never wait for each other.
-        paths.sort();
-        paths.dedup();
+        // Always in one order, whatever root they were found beneath, so that two calls never wait for each other.
+        paths.sort_by_key(RealPath::absolute);
+        paths.dedup_by_key(|path| path.absolute());
         let (files, cancel) = (Arc::clone(&self.world.files), call.cancel.clone());
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.world.pool.run(Box::new(move || {
@@ -314,7 +349,8 @@ impl Executor {
         call.started(&ready.offer, &ready.input, &stated.subject.effects);
         let watch = Stopwatch::start(ready.offer.spec().timeout(), call.outer.clone());
         call.watch = Some(watch.clone());
-        let lease = Lease::new(stated.subject.effects.clone(), Self::skip(&call.session));
+        let purpose = if ready.offer.tool.starts_processes() { Purpose::Program } else { Purpose::Run };
+        let lease = Lease::new(stated.subject.effects.clone(), Self::skip(&call.session), purpose);
         let cx = self.cx(call, stated, &lease);
         let task = RunTask {
             tool: Arc::clone(&ready.offer.tool),
@@ -324,6 +360,8 @@ impl Executor {
             sink: Arc::clone(&call.sink),
             lease,
             watch,
+            world: self.world.clone(),
+            note: call.notes(),
         };
         let ran = run::run(task).await;
         call.sink.end();
@@ -338,9 +376,10 @@ impl Executor {
         {
             end.misfit(&spec.name, &problems);
         }
-        let id = call.id.to_string();
-        let from_spill = Self::reads_spill_only(call, approved);
-        let spill = (!from_spill).then_some((call.session.spill(), id.as_str()));
+        let spill = || {
+            let from_spill = Self::reads_spill_only(call, approved);
+            (!from_spill).then(|| (call.session.spill(), call.id.to_string()))
+        };
         let before = end.output.truncation.is_some();
         seal::bound(&mut end.output, Limits::of(spec), spill);
         if let Some(truncation) = &end.output.truncation
@@ -373,7 +412,7 @@ impl Executor {
                 reason: end.output.joined_text(),
                 rule: None,
                 source: None,
-                trace: call.trace(),
+                trace: call.take_trace(),
             },
             Ok(stated) => {
                 let judgement = judge(&stated.subject, &session.policies());
@@ -392,15 +431,16 @@ impl Executor {
                     reason: why.reason,
                     rule: why.rule,
                     source: why.source,
-                    trace: call.trace(),
+                    trace: call.take_trace(),
                 }
             }
         }
     }
 
     /// What a preview gets: the judged paths, to look at only.
-    fn look_only(&self, call: &Call, stated: &Stated) -> Cx {
-        self.cx(call, stated, &Lease::read_only(stated.subject.effects.clone(), Self::skip(&call.session)))
+    fn look_only(&self, call: &Call, stated: &Stated) -> (Cx, Arc<Lease>) {
+        let lease = Lease::new(stated.subject.effects.clone(), Self::skip(&call.session), Purpose::Preview);
+        (self.cx(call, stated, &lease), lease)
     }
 
     fn cx(&self, call: &Call, stated: &Stated, lease: &Arc<Lease>) -> Cx {
@@ -449,12 +489,12 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     })
 }
 
-fn describe(effects: &Effects<RealPath>) -> String {
+fn describe(effects: &Effects<RealPath>) -> Cow<'static, str> {
     match effects {
-        Effects::Everything => "not stated: judged as a whole".to_owned(),
-        Effects::Delegated => "only makes other calls".to_owned(),
-        Effects::Only(touches) if touches.is_empty() => "touches nothing".to_owned(),
-        Effects::Only(touches) => touches.iter().map(one).collect::<Vec<_>>().join(", "),
+        Effects::Everything => "not stated: judged as a whole".into(),
+        Effects::Delegated => "only makes other calls".into(),
+        Effects::Only(touches) if touches.is_empty() => "touches nothing".into(),
+        Effects::Only(touches) => touches.iter().map(one).collect::<Vec<_>>().join(", ").into(),
     }
 }
 

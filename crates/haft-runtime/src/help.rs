@@ -20,6 +20,7 @@ pub fn tool_help(catalogue: &Catalogue) -> Arc<dyn AnyTool> {
     let catalogue = catalogue.clone();
     tool("tool_help", "Shows a tool's full schema, examples, permissions, and why a call of it would ask.")
         .read_only()
+        .touches_nothing()
         .risk(Risk::Safe)
         .with(|spec| {
             spec.concurrency_safe()

@@ -39,7 +39,7 @@ pub struct Conformance {
 impl Conformance {
     /// A tool with an input that it completes.
     pub fn of(tool: Arc<dyn AnyTool>, input: Value) -> Self {
-        Self { tool, input, files: Vec::new(), path_field: None, stop_time: Duration::from_secs(3) }
+        Self { tool, input, files: Vec::new(), path_field: None, stop_time: Duration::from_secs(2) }
     }
 
     /// A file that must be in the workspace.
@@ -117,7 +117,9 @@ impl Conformance {
 
     async fn stops(&self) -> Option<Breach> {
         let kit = self.kit(Answers::yes());
+        let mut events = kit.session().events();
         let running = kit.executor().submit(kit.session(), self.request());
+        while !matches!(events.next().await, Event::Started { .. } | Event::Ended { .. }) {}
         let cancelled = Instant::now();
         running.cancel.fire();
         let ended = running.await;

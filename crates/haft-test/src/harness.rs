@@ -264,10 +264,11 @@ impl Seed<'_> {
             policy.rules.push(rule);
         }
         policy.roots.push(self.state.root.join(haft_runtime::SPILL_FOLDER).to_string_lossy().into_owned());
-        let clock = Arc::clone(self.clock) as Arc<dyn haft_core::Clock>;
-        let state = Arc::clone(self.state) as Arc<dyn StateFolder>;
+        let clock: Arc<dyn haft_core::Clock> = self.clock.clone();
+        let state: Arc<dyn StateFolder> = self.state.clone();
+        let approver: Arc<dyn Approver> = Arc::new(setup.answers.clone());
         Session::open(SessionSetup {
-            approver: Arc::new(setup.answers.clone()) as Arc<dyn Approver>,
+            approver,
             grants: Some(Arc::new(Parsed(origin))),
             state: setup.recorded.then_some(state),
             ..SessionSetup::new(id, self.catalogue.clone(), policy, clock)

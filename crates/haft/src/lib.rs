@@ -16,6 +16,7 @@
 //!     .permission(Permission::Auto)
 //!     .risk(Risk::Safe)
 //!     .read_only()
+//!     .touches_nothing()
 //!     .run(|input: Echo, _cx| async move { Ok(input.text) });
 //! # assert_eq!(echo.spec().name.as_ref(), "echo");
 //! ```
@@ -31,9 +32,11 @@
 #![doc = "    # std::fs::create_dir(&workspace)?;"]
 //!     let echo = tool("echo", "Says the text back.")
 //!         .read_only()
+//!         .touches_nothing()
 //!         .run(|input: Echo, _| async move { Ok(input.text) });
 //!     let shout = tool("shout", "Says the text loudly.")
 //!         .read_only()
+//!         .touches_nothing()
 //!         .run(|input: Echo, _| async move { Ok(input.text.to_uppercase()) });
 //!     let haft = Embedded::open(&workspace, &state, Mode::Default)?;
 //!     haft.add([echo, shout], "app")?;

@@ -46,6 +46,7 @@ fn harmless(name: &str) -> haft_core::ToolBuilder {
         .permission(Permission::Auto)
         .risk(Risk::Safe)
         .read_only()
+        .touches_nothing()
         .with(Spec::concurrency_safe)
 }
 

@@ -40,6 +40,14 @@ impl AnyTool for Adjusted {
         &self.spec
     }
 
+    fn enabled(&self) -> bool {
+        self.spec.enabled && self.tool.enabled()
+    }
+
+    fn starts_processes(&self) -> bool {
+        self.tool.starts_processes()
+    }
+
     fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {
         let bound = Arc::clone(&self.tool).bind(input)?;
         Ok(match self.at_least {

@@ -48,7 +48,7 @@ struct Sources {
     /// By owner and folder, tools that ask no more: the user allowed just this content for good.
     vouched: BTreeMap<(String, Arc<str>), Vouched>,
     /// Settings put over tools.
-    adjusted: Vec<Handle>,
+    adjusted: BTreeMap<String, Handle>,
 }
 
 struct Vouched {
@@ -77,7 +77,7 @@ impl Tools {
         let sources = Sources {
             folders: roots.into_iter().map(CommandFolders::new).collect(),
             vouched: BTreeMap::new(),
-            adjusted: Vec::new(),
+            adjusted: BTreeMap::new(),
         };
         let inner = Inner {
             files,
@@ -95,8 +95,6 @@ impl Tools {
     pub(crate) fn sync(&self) {
         let mut sources = self.inner.sources.lock().unwrap_or_else(PoisonError::into_inner);
         let sources = &mut *sources;
-        // They stand on what is about to change.
-        sources.adjusted.clear();
         for folders in &mut sources.folders {
             let gone = folders.sync(&self.catalogue, self.inner.files.as_ref()).removed;
             for name in gone {
@@ -104,7 +102,7 @@ impl Tools {
             }
         }
         self.vouch(sources);
-        sources.adjusted = self.adjust();
+        self.adjust(&mut sources.adjusted);
     }
 
     /// The roots of command folders.
@@ -125,7 +123,9 @@ impl Tools {
             let (sender, mut changes) = mpsc::unbounded_channel();
             let watched: Vec<PathBuf> = present.iter().cloned().collect();
             // Nobody listens any more when the next round has begun.
-            let _watch = FolderWatch::new(&watched, move |_| { let _ = sender.send(()); });
+            let _watch = FolderWatch::new(&watched, move |_| {
+                let _ = sender.send(());
+            });
             // After the watch began, so that nothing falls between.
             let tools = self.clone();
             drop(tokio::task::spawn_blocking(move || tools.sync()).await);
@@ -189,17 +189,20 @@ impl Tools {
         }
     }
 
-    /// Puts the settings over the tools that aren't built in; those were adjusted before they were registered.
-    fn adjust(&self) -> Vec<Handle> {
+    /// Puts the settings over the tools that aren't built in; those were adjusted before they were registered. What
+    /// is put over a tool stays over what its folder puts in its place.
+    fn adjust(&self, adjusted: &mut BTreeMap<String, Handle>) {
         let by = Registrar::Official("settings".to_owned());
         let snapshot = self.catalogue.snapshot();
-        let mut handles = Vec::new();
         for (name, setting) in &self.inner.settings {
-            if snapshot.get(name).is_some_and(|offer| offer.owner.as_ref() != CORE) {
-                handles.extend(self.catalogue.wrap(name, &by, |tool| adjust(tool, setting)).ok());
+            let is_foreign = snapshot.get(name).is_some_and(|offer| offer.owner.as_ref() != CORE);
+            if is_foreign && !adjusted.contains_key(name) {
+                let setting = setting.clone();
+                if let Ok(handle) = self.catalogue.wrap(name, &by, move |tool| adjust(tool, &setting)) {
+                    adjusted.insert(name.clone(), handle);
+                }
             }
         }
-        handles
     }
 }
 

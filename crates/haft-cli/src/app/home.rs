@@ -44,10 +44,6 @@ impl Home {
     }
 
     fn under(root: &Path) -> Self {
-        Self {
-            config: root.join("config.toml"),
-            tools: root.join("tools"),
-            state: root.join("state"),
-        }
+        Self { config: root.join("config.toml"), tools: root.join("tools"), state: root.join("state") }
     }
 }

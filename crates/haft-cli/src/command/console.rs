@@ -29,14 +29,14 @@ use haft_runtime::{Resolved, Session};
 use std::sync::Arc;
 use typed::{ConsoleInput, ConsoleLine, example};
 
-const TOOL_HELP: &str = "\
+const TOOL_HELP: &str = "What can be typed:
   grep pattern=TODO path=src      a call, by key=value; quotes hold blanks together
   grep {\"pattern\": \"TODO\"}        the same as JSON
   tool_help name=grep             what a tool takes and what it may do
   tools                           the tools there are
   quit                            ends (as does the end of input)
 No model is configured; with one (`haft run --help` says how), this is an agent to talk to.";
-const AGENT_HELP: &str = "\
+const AGENT_HELP: &str = "What is for haft itself:
   /tools    the tools that the model has
   /help     this
   /quit     ends (as does the end of input)

@@ -57,7 +57,7 @@ fn row(step: &TraceStep) -> Vec<String> {
     let mut said = step.reason.clone().unwrap_or_default();
     if let Some(rule) = &step.rule {
         let at = step.source.as_ref().map(|at| format!(", {at}")).unwrap_or_default();
-        said = format!("{said} [rule {rule}{at}]");
+        said = format!("{said} [rule {rule}{at}]").into();
     }
-    vec![step.step.clone(), step.verdict.clone(), print::one_line(&said, 200)]
+    vec![step.step.to_string(), step.verdict.to_string(), print::one_line(&said, 200)]
 }

@@ -85,7 +85,7 @@ fn tell(lines: Vec<LogLine>) -> BTreeMap<CallId, Told> {
 /// The step that decided: the approval, else the last gate with something to say.
 fn decisive(trace: &[TraceStep]) -> Option<&TraceStep> {
     let is_gate = |step: &&TraceStep| step.step.starts_with("guard:") || step.step.starts_with("settler:");
-    let spoke = |step: &&TraceStep| matches!(step.verdict.as_str(), "allow" | "ask" | "deny");
+    let spoke = |step: &&TraceStep| matches!(step.verdict.as_ref(), "allow" | "ask" | "deny");
     let approval = trace.iter().rev().find(|step| step.step == "approve");
     approval.or_else(|| trace.iter().rev().find(|step| is_gate(step) && spoke(step)))
 }

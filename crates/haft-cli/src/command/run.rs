@@ -57,8 +57,8 @@ pub(crate) struct RunArgs {
     pub(crate) resume: Option<String>,
 }
 
-const RUN_STATUS: &str = "Exit status: 0 done, 1 the model or haft failed, 2 wrong usage or no model, 3 stopped by a \
-    person's denial, 5 interrupted, 6 a limit was reached (turns, tokens, going round in circles).";
+const RUN_STATUS: &str = "Exit status: 0 done, 1 the model or haft failed, 2 wrong usage or no model, \
+    3 stopped by a person's denial, 5 interrupted, 6 a limit was reached (turns, tokens, going round in circles).";
 
 /// What `haft run` prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

@@ -23,8 +23,12 @@ pub(super) fn mcp(app: &App) -> anyhow::Result<Status> {
         let _following = AbortOnDrop(tokio::spawn(live.tools.clone().follow()).abort_handle());
         // "Always" in another process counts here from the next call on.
         let (sender, mut trust_changes) = mpsc::unbounded_channel();
-        let watch = FolderWatch::new(&[app.trust_folder()?], move |_| { let _ = sender.send(()); });
-        let server = McpServer::new(live.executor.clone(), Arc::clone(&live.session), ServerInfo::default());
+        let watch = FolderWatch::new(&[app.trust_folder()?], move |_| {
+            let _ = sender.send(());
+        });
+        let tools = live.tools.clone();
+        let server = McpServer::new(live.executor.clone(), Arc::clone(&live.session), ServerInfo::default())
+            .with_renewal(move || tools.sync());
         let served = {
             let serving = server.serve(tokio::io::stdin(), tokio::io::stdout());
             tokio::pin!(serving);

@@ -32,7 +32,8 @@ pub(crate) struct TerminalApprover {
 }
 
 impl TerminalApprover {
-    /// Asks on standard error and reads answers from standard input; nobody is there unless both are a terminal.
+    /// Asks on standard error and reads answers from standard input; nobody is there unless both are a
+    /// terminal.
     pub(crate) fn new() -> Self {
         Self::sharing(&Lines::of_stdin())
     }
@@ -196,7 +197,9 @@ mod tests {
         let seat = seat();
         let mut asked = seat.approver.ask(about("Bash", rules));
         assert!((&mut asked).now_or_never().is_none());
-        lines.iter().for_each(|line| seat.lines.type_line(line));
+        for line in lines {
+            seat.lines.type_line(line);
+        }
         asked.await
     }
 

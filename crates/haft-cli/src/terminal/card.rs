@@ -144,7 +144,7 @@ fn counts(metadata: &Value) -> Vec<String> {
 pub(crate) fn reasons(trace: &[TraceStep]) -> Vec<String> {
     let lines = trace.iter().filter_map(|step| {
         let is_gate = step.step.starts_with("guard:") || step.step.starts_with("settler:");
-        let word = match step.verdict.as_str() {
+        let word = match step.verdict.as_ref() {
             "allow" if is_gate => "allowed",
             "ask" if is_gate => "asks",
             "deny" if is_gate => "refused",

@@ -1,8 +1,8 @@
 //! Views for a plain terminal: cards of calls, questions to a person, lines from a keyboard or a pipe.
 //!
-//! What is shown is made by pure functions; the rest moves lines in and text out. Keeps the invariant "nothing
-//! that a model, a tool or a file says acts on the terminal or hides in it" (`clean`, and `exact` for what a
-//! person approves).
+//! What is shown is made by pure functions; the rest moves lines in and text out. Keeps the invariant
+//! "nothing that a model, a tool or a file says acts on the terminal or hides in it" (`clean`, and `exact` for
+//! what a person approves).
 
 mod approver;
 mod card;

@@ -1,4 +1,5 @@
-//! The few styles there are; what prints them leaves them out where there is no terminal or no colour is wanted.
+//! The few styles there are; what prints them leaves them out where there is no terminal or no colour is
+//! wanted.
 
 use anstyle::{AnsiColor, Color, Style};
 

@@ -4,7 +4,6 @@ use serde_json::Value;
 use std::{
     fs,
     io::Write,
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
@@ -64,12 +63,6 @@ impl Place {
         let path = self.workspace().join(at);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
-    }
-
-    /// Writes a program of the workspace.
-    pub fn program(&self, at: &str, content: &str) {
-        self.write(at, content);
-        fs::set_permissions(self.workspace().join(at), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// Writes a file of the home.

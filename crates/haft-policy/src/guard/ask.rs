@@ -7,8 +7,8 @@ use crate::{Action, Class, Match, Policy, Subject};
 pub(super) struct Ask;
 
 impl Guard for Ask {
-    fn name(&self) -> &'static str {
-        "ask"
+    fn step(&self) -> &'static str {
+        "guard:ask"
     }
 
     fn check(&self, subject: &Subject, policy: &Policy) -> Option<Restriction> {

@@ -8,8 +8,8 @@ use crate::{Action, Class, Match, Policy, Subject};
 pub(super) struct Deny;
 
 impl Guard for Deny {
-    fn name(&self) -> &'static str {
-        "deny"
+    fn step(&self) -> &'static str {
+        "guard:deny"
     }
 
     fn check(&self, subject: &Subject, policy: &Policy) -> Option<Restriction> {

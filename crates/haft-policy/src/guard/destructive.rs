@@ -8,8 +8,8 @@ use haft_core::{Risk, Why};
 pub(super) struct Destructive;
 
 impl Guard for Destructive {
-    fn name(&self) -> &'static str {
-        "destructive"
+    fn step(&self) -> &'static str {
+        "guard:destructive"
     }
 
     fn check(&self, subject: &Subject, _: &Policy) -> Option<Restriction> {

@@ -8,8 +8,8 @@ use haft_core::{Permission, Why};
 pub(super) struct Disabled;
 
 impl Guard for Disabled {
-    fn name(&self) -> &'static str {
-        "disabled"
+    fn step(&self) -> &'static str {
+        "guard:disabled"
     }
 
     fn check(&self, subject: &Subject, policy: &Policy) -> Option<Restriction> {

@@ -14,7 +14,13 @@ use haft_core::Why;
 /// One reason to ask or to refuse.
 pub(crate) trait Guard: Sync {
     /// Its name in traces.
-    fn name(&self) -> &'static str;
+    fn step(&self) -> &'static str;
+
+    /// Its name alone.
+    fn name(&self) -> &'static str {
+        self.step().split_once(':').map_or(self.step(), |(_, name)| name)
+    }
+
     /// Its word, where it has one.
     fn check(&self, subject: &Subject, policy: &Policy) -> Option<Restriction>;
 }
@@ -40,7 +46,7 @@ pub(crate) const ALL: [&dyn Guard; 7] = [
 ];
 
 /// One reason for all rules that may hold for what can't be read exactly.
-fn unsure(gate: &str, rules: &[&Rule]) -> Option<Why> {
+fn unsure(gate: &'static str, rules: &[&Rule]) -> Option<Why> {
     let first = rules.first()?;
     let texts: Vec<String> = rules.iter().take(3).map(|rule| format!("\"{}\"", rule.text)).collect();
     let more = if rules.len() > texts.len() { ", …" } else { "" };

@@ -11,8 +11,8 @@ const NAMED_MAX: usize = 3;
 pub(super) struct Outside;
 
 impl Guard for Outside {
-    fn name(&self) -> &'static str {
-        "outside"
+    fn step(&self) -> &'static str {
+        "guard:outside"
     }
 
     fn check(&self, subject: &Subject, policy: &Policy) -> Option<Restriction> {

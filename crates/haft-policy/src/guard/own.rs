@@ -8,8 +8,8 @@ use haft_core::OwnCheck;
 pub(super) struct Own;
 
 impl Guard for Own {
-    fn name(&self) -> &'static str {
-        "own"
+    fn step(&self) -> &'static str {
+        "guard:own"
     }
 
     fn check(&self, subject: &Subject, _: &Policy) -> Option<Restriction> {

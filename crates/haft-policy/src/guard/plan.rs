@@ -9,8 +9,8 @@ use haft_core::{Effects, Touch, Why};
 pub(super) struct Plan;
 
 impl Guard for Plan {
-    fn name(&self) -> &'static str {
-        "plan"
+    fn step(&self) -> &'static str {
+        "guard:plan"
     }
 
     fn check(&self, subject: &Subject, policy: &Policy) -> Option<Restriction> {

@@ -83,8 +83,10 @@ fn restricts_paths(tools: &ToolPattern, pattern: &PathPattern, action: Action, s
         };
         let names = subject.names_of(path);
         let is_tree = matches!(touch, Touch::ReadTree(_) | Touch::WriteTree(_));
-        // A walk leaves out what a deny rule for reading covers, so that a broad read isn't refused for it.
-        let is_left_out = touch.reads() && action == Action::Deny && tools.is_read_family();
+        // The built-in walks leave out what a deny rule for reading covers, so that a broad read isn't refused for
+        // it. What a foreign program reads in a tree nobody can hold it to.
+        let is_left_out =
+            subject.is_core() && touch.reads() && action == Action::Deny && tools.is_read_family();
         let word = if names.iter().any(|name| pattern.covers(name, true) || pattern.covers_tree(name)) {
             Match::Yes
         } else if is_tree && !is_left_out && names.iter().any(|name| pattern.reaches_into(name)) {

@@ -153,8 +153,13 @@ impl Rule {
         }
     }
 
+    /// Whether it asks or denies by path.
+    pub(crate) fn guards_paths(&self) -> bool {
+        self.action != Action::Allow && matches!(self.matcher, Matcher::Paths(..))
+    }
+
     /// A decision by this rule.
-    pub(crate) fn why(&self, gate: &str, reason: String) -> Why {
-        Why { gate: gate.to_owned(), reason, rule: Some(self.text.clone()), source: self.source.clone() }
+    pub(crate) fn why(&self, gate: &'static str, reason: String) -> Why {
+        Why { gate: gate.into(), reason, rule: Some(self.text.clone()), source: self.source.clone() }
     }
 }

@@ -7,8 +7,8 @@ use crate::{Action, Match, Policy, Subject};
 pub(super) struct Allow;
 
 impl Settler for Allow {
-    fn name(&self) -> &'static str {
-        "allow"
+    fn step(&self) -> &'static str {
+        "settler:allow"
     }
 
     fn settle(&self, subject: &Subject, policy: &Policy) -> Option<Settlement> {

@@ -2,18 +2,29 @@
 
 use super::{Settlement, Settler};
 use crate::{Policy, Subject};
-use haft_core::{Permission, Why};
+use haft_core::{Effects, Permission, Why};
 
-/// Promises that what nobody else settles goes by the tool's own `permission`.
+/// Promises that what nobody else settles goes by the tool's own `permission`, and that a tool which doesn't
+/// state what it touches is asked as a whole where rules guard paths: they can't match it.
 pub(super) struct ByTool;
 
 impl Settler for ByTool {
-    fn name(&self) -> &'static str {
-        "default"
+    fn step(&self) -> &'static str {
+        "settler:default"
     }
 
-    fn settle(&self, subject: &Subject, _: &Policy) -> Option<Settlement> {
+    fn settle(&self, subject: &Subject, policy: &Policy) -> Option<Settlement> {
         let tool = &subject.tool;
+        if subject.permission == Permission::Auto
+            && subject.effects == Effects::Everything
+            && let Some(rule) = policy.rules.iter().find(|rule| rule.guards_paths())
+        {
+            let reason = format!(
+                "{tool} doesn't state what it touches, so the rule \"{}\" can't be matched against it",
+                rule.text
+            );
+            return Some(Settlement::Ask(rule.why(self.name(), reason)));
+        }
         Some(match subject.permission {
             Permission::Auto => Settlement::Allow(Why::new(
                 self.name(),
@@ -29,9 +40,19 @@ impl Settler for ByTool {
 #[cfg(test)]
 mod tests {
     use crate::{
+        Action::Deny,
         Mode,
         sample::{bash, policy, reading, verdict},
     };
+    use haft_core::Effects;
+
+    #[test]
+    fn a_tool_that_states_nothing_is_asked_as_a_whole_where_paths_are_guarded() {
+        let mut unstated = reading("/w/a");
+        unstated.effects = Effects::Everything;
+        assert_eq!(verdict(&unstated, &policy(Mode::Default, &[])), "allow");
+        assert_eq!(verdict(&unstated, &policy(Mode::Default, &[(Deny, "read(secret/**)")])), "ask");
+    }
 
     #[test]
     fn the_declaration_decides_last() {

@@ -7,8 +7,8 @@ use crate::{Policy, Subject};
 pub(super) struct Grants;
 
 impl Settler for Grants {
-    fn name(&self) -> &'static str {
-        "grant"
+    fn step(&self) -> &'static str {
+        "settler:grant"
     }
 
     fn settle(&self, subject: &Subject, policy: &Policy) -> Option<Settlement> {

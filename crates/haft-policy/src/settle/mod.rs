@@ -11,7 +11,13 @@ use haft_core::Why;
 /// One way to decide what no guard restricts.
 pub(crate) trait Settler: Sync {
     /// Its name in traces.
-    fn name(&self) -> &'static str;
+    fn step(&self) -> &'static str;
+
+    /// Its name alone.
+    fn name(&self) -> &'static str {
+        self.step().split_once(':').map_or(self.step(), |(_, name)| name)
+    }
+
     /// Its word, where it has one.
     fn settle(&self, subject: &Subject, policy: &Policy) -> Option<Settlement>;
 }

@@ -8,8 +8,8 @@ use haft_core::{Touch, Why};
 pub(super) struct ByMode;
 
 impl Settler for ByMode {
-    fn name(&self) -> &'static str {
-        "mode"
+    fn step(&self) -> &'static str {
+        "settler:mode"
     }
 
     fn settle(&self, subject: &Subject, policy: &Policy) -> Option<Settlement> {

@@ -117,20 +117,35 @@ impl Queue {
             Some(Place::Unknown) | None => return Look::Void,
         };
         if claims.takes_slot() {
+            if self.is_kept_waiting(&places, call, &claims) {
+                return Look::Wait;
+            }
             let running = |place: &&Place| matches!(place, Place::Holding(held) if held.takes_slot());
             let full = places.values().filter(running).count() >= RUNNING_MAX;
             #[cfg(test)]
             let full = full && self.fault != Fault::NoLimit;
-            let against = |(other, place): (&CallId, &Place)| {
-                self.stands_against(other, place, call, &claims)
-                    || self.is_provisional(&places, other, place, call)
-            };
-            if full || places.iter().any(against) {
+            if full {
                 return Look::Wait;
             }
         }
         places.insert(call.clone(), Place::Holding(claims));
         Look::Admitted
+    }
+
+    /// Whether an earlier call stands against this one; none where what it said it touches is void.
+    pub(super) fn is_waiting(&self, call: &CallId) -> Option<bool> {
+        let places = self.places();
+        match places.get(call) {
+            Some(Place::Declared(claims)) => Some(self.is_kept_waiting(&places, call, claims)),
+            Some(Place::Holding(_)) => Some(false),
+            Some(Place::Unknown) | None => None,
+        }
+    }
+
+    fn is_kept_waiting(&self, places: &BTreeMap<CallId, Place>, call: &CallId, claims: &Claims) -> bool {
+        places.iter().any(|(other, place)| {
+            self.stands_against(other, place, call, claims) || self.is_provisional(places, other, place, call)
+        })
     }
 
     /// Whether the place of `other` keeps `call` waiting.

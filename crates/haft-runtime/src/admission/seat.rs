@@ -64,6 +64,24 @@ impl Seat {
         }
     }
 
+    /// Whether earlier calls that this one conflicts with are still to end.
+    pub fn is_waiting(&self) -> bool {
+        self.queue.is_waiting(&self.call) != Some(false)
+    }
+
+    /// Waits until no earlier call stands against this one, without taking its claims; or until what it said it
+    /// touches is void.
+    pub async fn turn(&self) {
+        loop {
+            let mut changed = pin!(self.queue.changed());
+            changed.as_mut().enable();
+            if self.queue.is_waiting(&self.call) != Some(true) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
     /// Gives up the claims but keeps the place.
     pub fn step_back(&self) {
         self.queue.step_back(&self.call);

@@ -8,8 +8,13 @@ use crate::{
     session::{Keep, Session},
 };
 use haft_core::{Answer, Bound, Cx, Event, Failure, Outcome, Preview, Question, RealPath, Why};
-use haft_policy::{Judgement, Verdict, judge, rule_choices};
-use std::{fmt::Write, pin::pin, sync::Arc, time::Duration};
+use haft_policy::{Judgement, Policy, Verdict, judge, rule_choices};
+use std::{
+    fmt::Write,
+    pin::pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 use tokio::time::sleep;
 
 /// How long a person may take; then it is a denial that says so.
@@ -23,6 +28,8 @@ pub(crate) struct Desk<'a> {
     /// A world that can't be written, made only where a question needs it.
     pub(crate) cx: &'a (dyn Fn(&Stated) -> Cx + Sync),
     pub(crate) outer: Option<&'a Stopwatch>,
+    /// The gates' words while a question is open, for the trace of a call that is cancelled meanwhile.
+    pub(crate) open: &'a Mutex<Option<Judgement>>,
 }
 
 /// What came of judging and asking.
@@ -58,11 +65,11 @@ impl Desk<'_> {
         again: impl Fn() -> Result<Stated, Failure>,
     ) -> Result<Asked, Failure> {
         let mut changes = self.session.policy_changes();
-        changes.mark_unchanged();
-        let mut judgement = judge(&stated.subject, &self.session.policies());
+        let mut policies = self.session.policies();
+        let mut judgement = judge(&stated.subject, &policies);
         self.publish(&judgement);
         let why = match &judgement.verdict {
-            Verdict::Allow(_) => return Ok(Asked::by_gates(stated, judgement)),
+            Verdict::Allow(_) => return Ok(Asked::by_gates(stated, judgement, policies)),
             Verdict::Deny(why) => return Ok(Asked::denied(why.clone(), None, judgement)),
             Verdict::Ask(why) => why.clone(),
         };
@@ -70,8 +77,12 @@ impl Desk<'_> {
         if !self.session.approver().is_present() {
             return Ok(Asked::denied(nobody(&stated, &why, &workspace), None, judgement));
         }
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(judgement.clone());
         let _paused = self.outer.map(Stopwatch::pause);
-        let shown = preview::take(self.bound, &(self.cx)(&stated)).await?;
+        let shown = match self.preview(&stated, &why, &again).await? {
+            Ok(shown) => shown,
+            Err(now) => return Ok(Asked { settled: Settled::Changed(now), judgement, answer: None }),
+        };
         let call = self.seat.call().clone();
         self.session.bus().publish(|| Event::Asked { call: call.clone() });
         let question = question(&stated, why, &shown, &workspace);
@@ -83,7 +94,7 @@ impl Desk<'_> {
                 biased;
                 answer = &mut asked => Step::Answered(answer),
                 () = &mut late => Step::Late,
-                _ = changes.changed() => Step::PolicyChanged,
+                () = changes.next() => Step::PolicyChanged,
                 () = self.seat.voided() => Step::Voided,
             };
             match step {
@@ -98,12 +109,13 @@ impl Desk<'_> {
                 }
                 // Somebody's answer to another question may settle this one.
                 Step::PolicyChanged => {
-                    judgement = judge(&stated.subject, &self.session.policies());
+                    policies = self.session.policies();
+                    judgement = judge(&stated.subject, &policies);
                     match &judgement.verdict {
                         Verdict::Ask(_) => {}
                         Verdict::Allow(_) => {
                             self.answer("settled");
-                            return Ok(Asked::by_gates(stated, judgement));
+                            return Ok(Asked::by_gates(stated, judgement, policies));
                         }
                         Verdict::Deny(why) => {
                             self.answer("settled");
@@ -120,6 +132,41 @@ impl Desk<'_> {
                     self.seat.declare(crate::executor::claims(&stated));
                 }
             }
+        }
+    }
+
+    /// What a person is shown. What can't be previewed now may be once earlier calls have ended that this one waits
+    /// for in any case: an edit of a file that is yet to be written. The inner error is what it touches by then.
+    async fn preview(
+        &self,
+        stated: &Stated,
+        why: &[Why],
+        again: &impl Fn() -> Result<Stated, Failure>,
+    ) -> Result<Result<Preview, Stated>, Failure> {
+        loop {
+            let waits = self.seat.is_waiting();
+            let failure = match preview::take(self.bound, &(self.cx)(stated)).await {
+                Ok(shown) => return Ok(Ok(shown)),
+                Err(failure) => failure,
+            };
+            if waits {
+                self.seat.turn().await;
+                let now = again()?;
+                if !now.agrees_with(stated) {
+                    return Ok(Err(now));
+                }
+                self.seat.declare(crate::executor::claims(stated));
+                continue;
+            }
+            // It would fail for sure, so nobody need be asked. But where a gate restricts what may be looked at, even
+            // the reason may say too much: then only the person sees it.
+            if why.iter().all(|why| is_settler(&why.gate)) {
+                return Err(failure);
+            }
+            return Ok(Ok(Preview {
+                text: format!("As it stands it would fail: {failure}"),
+                digest: Vec::new(),
+            }));
         }
     }
 
@@ -153,25 +200,31 @@ impl Desk<'_> {
             }
         };
         self.answer(word.0);
-        (Settled::Approved(Approved::by_person(stated, shown)), word)
+        (Settled::Approved(Approved::by_person(stated, shown, self.session.policies())), word)
     }
 
     /// Saves the answer and says what holds now; where it can't be saved, it holds for this call.
     fn save(&self, stated: &Stated, rule: String, keep: Keep) -> String {
-        if keep == Keep::Session {
-            // An outside path that a person approved for the session is a root of its own from then on.
-            let outside = stated.subject.paths.iter().filter(|path| path.real.is_outside());
-            let roots: Vec<String> = outside.map(|path| path.real.absolute()).collect();
-            if !roots.is_empty() {
-                self.session.change_policy(|policy| policy.roots.extend(roots));
-            }
-        }
         match self.session.grant(&rule, stated.subject.tool_hash.clone(), keep) {
-            Ok(()) => rule,
+            Ok(()) => {
+                if keep == Keep::Session {
+                    self.widen(stated);
+                }
+                rule
+            }
             Err(failure) => {
                 (self.cx)(stated).warn(format!("the answer holds for this call only: {failure}"));
                 format!("not saved: {failure}")
             }
+        }
+    }
+
+    /// An outside path that a person approved for the session is a root of its own from then on.
+    fn widen(&self, stated: &Stated) {
+        let outside = stated.subject.paths.iter().filter(|path| path.real.is_outside());
+        let roots: Vec<String> = outside.map(|path| path.real.absolute()).collect();
+        if !roots.is_empty() {
+            self.session.change_policy(|policy| policy.roots.extend(roots));
         }
     }
 
@@ -193,8 +246,25 @@ impl Desk<'_> {
     }
 }
 
+/// Whether the word came from a settler, not from a guard.
+fn is_settler(gate: &str) -> bool {
+    matches!(gate, "mode" | "default")
+}
+
 fn nobody(stated: &Stated, why: &[Why], workspace: &RealPath) -> Why {
     let reasons: Vec<&str> = why.iter().map(|why| why.reason.as_str()).collect();
+    if let Some(guard) = why.iter().find(|why| !is_settler(&why.gate)) {
+        let what = guard
+            .rule
+            .as_ref()
+            .map_or_else(|| format!("guard \"{}\"", guard.gate), |rule| format!("rule {rule}"));
+        let reason = format!(
+            "it needs a person's word ({}), and nobody is there to give it. No allow rule beats the {what}: the \
+             operator has to make the call where somebody can answer, or change that",
+            reasons.join("; ")
+        );
+        return Why { gate: "approval".into(), reason, ..guard.clone() };
+    }
     let rule = rule_choices(&stated.subject, workspace)
         .into_iter()
         .next()
@@ -226,8 +296,8 @@ fn question(stated: &Stated, why: Vec<Why>, shown: &Preview, workspace: &RealPat
 }
 
 impl Asked {
-    fn by_gates(stated: Stated, judgement: Judgement) -> Self {
-        let approved = Approved::by_gates(stated, &judgement);
+    fn by_gates(stated: Stated, judgement: Judgement, policies: Vec<Arc<Policy>>) -> Self {
+        let approved = Approved::by_gates(stated, &judgement, policies);
         let settled = match approved {
             Some(approved) => Settled::Approved(approved),
             None => Settled::Refused(Outcome::Cancelled, "the gates gave no word".to_owned()),

@@ -5,5 +5,5 @@ mod desk;
 mod preview;
 
 pub(crate) use approved::Approved;
-pub(crate) use desk::{Asked, Desk, Settled};
+pub(crate) use desk::{Asked, Desk, Settled, denial_text};
 pub(crate) use preview::holds;

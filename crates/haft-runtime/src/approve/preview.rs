@@ -9,7 +9,8 @@ const PREVIEW_TIME: Duration = Duration::from_secs(10);
 
 /// Takes the tool's preview. A failure is the call's: the change it would show can't be made.
 pub(crate) async fn take(bound: &dyn Bound, cx: &Cx) -> Result<Preview, Failure> {
-    let taken = futures::FutureExt::catch_unwind(AssertUnwindSafe(bound.preview(cx)));
+    // The call itself within, so that a panic before the first await is caught too.
+    let taken = futures::FutureExt::catch_unwind(AssertUnwindSafe(async { bound.preview(cx).await }));
     match timeout(PREVIEW_TIME, taken).await {
         Ok(Ok(preview)) => preview,
         Ok(Err(_)) => Ok(Preview { text: "(the tool's preview failed)".to_owned(), digest: Vec::new() }),

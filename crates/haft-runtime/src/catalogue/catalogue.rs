@@ -1,6 +1,9 @@
 //! Every registered tool of one location, stacked by name.
 
-use super::{Handle, Offer, Problem, Snapshot, wrap::Tightened};
+use super::{
+    Handle, Offer, Problem, Snapshot,
+    stack::{Kind, Layer, Stack, Wrapper},
+};
 use haft_core::AnyTool;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -117,19 +120,12 @@ struct Inner {
 
 #[derive(Default)]
 struct Stacks {
-    /// For each model-facing name, what is registered; the last one shows.
-    tools: BTreeMap<Arc<str>, Vec<Layer>>,
+    tools: BTreeMap<Arc<str>, Stack>,
     /// Names that were offered once and are gone.
     gone: BTreeMap<Arc<str>, Arc<str>>,
     problems: BTreeMap<String, Vec<Problem>>,
     next: u64,
     snapshot: Option<Arc<Snapshot>>,
-}
-
-struct Layer {
-    id: u64,
-    /// None hides what is below: the tool was removed by somebody entitled to.
-    offer: Option<Offer>,
 }
 
 impl Default for Catalogue {
@@ -163,22 +159,11 @@ impl Catalogue {
         hash: Option<Arc<str>>,
     ) -> Result<Handle, RegisterError> {
         let offer = Offer::new(tool, owner, hash)?;
+        let name = Arc::clone(&offer.name);
         let mut stacks = self.lock();
         let id = stacks.number();
-        let stack = stacks.tools.entry(Arc::clone(&offer.name)).or_default();
-        let is_own = |layer: &&mut Layer| layer.offer.as_ref().is_some_and(|old| old.owner.as_ref() == owner);
-        if let Some(layer) = stack.iter_mut().find(is_own) {
-            // A call bound to an earlier snapshot keeps the tool it was judged with: the old offer stays live.
-            *layer = Layer { id, offer: Some(offer) };
-        } else if let Some(other) = stack.iter().rev().find_map(|layer| layer.offer.as_ref()) {
-            return Err(RegisterError::Taken {
-                tool: other.name.to_string(),
-                owner: other.owner.to_string(),
-            });
-        } else {
-            stack.push(Layer { id, offer: Some(offer) });
-        }
-        self.changed(stacks);
+        stacks.tools.entry(Arc::clone(&name)).or_default().put(id, offer)?;
+        self.changed(stacks, &name);
         Ok(self.handle(id))
     }
 
@@ -211,17 +196,18 @@ impl Catalogue {
         let offer = Offer::new(tool, by.id(), None)?;
         let name = Arc::clone(&offer.name);
         let mut stacks = self.lock();
-        if let Some(below) = stacks.top(&name) {
+        // Also one that is hidden: it would show again.
+        if let Some(below) = stacks.tools.get(&name).and_then(Stack::top_tool) {
             let core = below.owner.as_ref() == "core" && matches!(by, Registrar::External { .. });
             let allowed =
                 if core { Err("only official sources may".to_owned()) } else { by.may_change(below) };
             allowed.map_err(|why| forbidden(by, "cover", &name, why))?;
         }
-        Ok(self.push(stacks.number(), stacks, name, Some(offer)))
+        Ok(self.push(stacks.number(), stacks, &name, Kind::Tool(offer)))
     }
 
-    /// Puts a wrapper around a tool. It can only tighten: what it declares per input is joined with what the
-    /// wrapped tool declares, the more careful answer holds.
+    /// Puts a wrapper around a tool, and around what its owner puts in its place later. It can only tighten: what
+    /// it declares per input is joined with what the wrapped tool declares, the more careful answer holds.
     ///
     /// # Errors
     /// Missing; forbidden; loosens where the wrapper's declaration is laxer than the tool's.
@@ -229,17 +215,14 @@ impl Catalogue {
         &self,
         name: &str,
         by: &Registrar,
-        wrapper: impl FnOnce(Arc<dyn AnyTool>) -> Arc<dyn AnyTool>,
+        wrapper: impl Fn(Arc<dyn AnyTool>) -> Arc<dyn AnyTool> + Send + Sync + 'static,
     ) -> Result<Handle, RegisterError> {
         let mut stacks = self.lock();
-        let below = stacks.top(name).ok_or_else(|| RegisterError::Missing(name.to_owned()))?.clone();
+        let below = stacks.shown(name)?.clone();
         by.may_change(&below).map_err(|why| forbidden(by, "wrap", name, why))?;
-        let tightened = Tightened::new(Arc::clone(&below.tool), wrapper(Arc::clone(&below.tool)))?;
-        let offer = Offer::new(Arc::new(tightened), &below.owner, below.hash.clone())?;
-        if offer.name != below.name {
-            return Err(RegisterError::Loosens { tool: name.to_owned(), why: "changes the name".to_owned() });
-        }
-        Ok(self.push(stacks.number(), stacks, below.name, Some(offer)))
+        let wrapper = Wrapper { by: by.id().into(), make: Arc::new(wrapper) };
+        wrapper.around(&below)?;
+        Ok(self.push(stacks.number(), stacks, &below.name, Kind::Wrap(wrapper)))
     }
 
     /// Hides a tool until the handle is disposed.
@@ -248,9 +231,9 @@ impl Catalogue {
     /// Missing; forbidden.
     pub fn remove(&self, name: &str, by: &Registrar) -> Result<Handle, RegisterError> {
         let mut stacks = self.lock();
-        let below = stacks.top(name).ok_or_else(|| RegisterError::Missing(name.to_owned()))?.clone();
+        let below = stacks.shown(name)?.clone();
         by.may_change(&below).map_err(|why| forbidden(by, "remove", name, why))?;
-        Ok(self.push(stacks.number(), stacks, below.name, None))
+        Ok(self.push(stacks.number(), stacks, &below.name, Kind::Hide))
     }
 
     /// Replaces the problems of one source.
@@ -274,8 +257,7 @@ impl Catalogue {
         if let Some(snapshot) = &stacks.snapshot {
             return Arc::clone(snapshot);
         }
-        let shown =
-            stacks.tools.values().filter_map(|stack| stack.last()).filter_map(|layer| layer.offer.clone());
+        let shown = stacks.tools.values().filter_map(|stack| stack.shown.clone());
         let snapshot = Arc::new(Snapshot::new(shown, stacks.gone.clone()));
         stacks.snapshot = Some(Arc::clone(&snapshot));
         snapshot
@@ -290,24 +272,26 @@ impl Catalogue {
         self.inner.stacks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(
-        &self,
-        id: u64,
-        mut stacks: MutexGuard<'_, Stacks>,
-        name: Arc<str>,
-        offer: Option<Offer>,
-    ) -> Handle {
-        stacks.tools.entry(name).or_default().push(Layer { id, offer });
-        self.changed(stacks);
+    fn push(&self, id: u64, mut stacks: MutexGuard<'_, Stacks>, name: &Arc<str>, kind: Kind) -> Handle {
+        stacks.tools.entry(Arc::clone(name)).or_default().layers.push(Layer { id, kind });
+        self.changed(stacks, name);
         self.handle(id)
     }
 
-    fn changed(&self, mut stacks: MutexGuard<'_, Stacks>) {
+    /// Settles what shows under a name now.
+    fn changed(&self, mut stacks: MutexGuard<'_, Stacks>, name: &Arc<str>) {
         stacks.snapshot = None;
-        let Stacks { tools, gone, .. } = &mut *stacks;
-        gone.retain(|name, _| {
-            tools.get(name).is_none_or(|stack| stack.last().is_none_or(|top| top.offer.is_none()))
-        });
+        let Stacks { tools, gone, problems, .. } = &mut *stacks;
+        if let Some(stack) = tools.get_mut(name) {
+            for (by, problem) in stack.settle() {
+                problems.entry(by).or_default().push(problem);
+            }
+            if stack.layers.is_empty() {
+                tools.remove(name);
+            } else if stack.shown.is_some() {
+                gone.remove(name);
+            }
+        }
         drop(stacks);
         self.inner.changes.send_modify(|count| *count += 1);
     }
@@ -324,8 +308,9 @@ impl Stacks {
         self.next
     }
 
-    fn top(&self, name: &str) -> Option<&Offer> {
-        self.tools.get(name)?.last()?.offer.as_ref()
+    fn shown(&self, name: &str) -> Result<&Offer, RegisterError> {
+        let shown = self.tools.get(name).and_then(|stack| stack.shown.as_ref());
+        shown.ok_or_else(|| RegisterError::Missing(name.to_owned()))
     }
 }
 
@@ -333,23 +318,14 @@ fn dispose(inner: &Weak<Inner>, id: u64) {
     let Some(inner) = inner.upgrade() else { return };
     let catalogue = Catalogue { inner };
     let mut stacks = catalogue.lock();
-    let mut found = None;
-    for (name, stack) in &mut stacks.tools {
-        if let Some(index) = stack.iter().position(|layer| layer.id == id) {
-            found = Some((Arc::clone(name), stack.remove(index)));
-            break;
-        }
-    }
+    let found = stacks.tools.iter_mut().find_map(|(name, stack)| Some((Arc::clone(name), stack.take(id)?)));
     // Replaced by its owner meanwhile: then there is nothing of this registration left to remove.
     let Some((name, layer)) = found else { return };
-    if let Some(offer) = layer.offer {
+    if let Kind::Tool(offer) = layer.kind {
         offer.live.store(false, Ordering::Release);
         stacks.gone.insert(Arc::clone(&name), offer.owner);
     }
-    if stacks.tools.get(&name).is_some_and(Vec::is_empty) {
-        stacks.tools.remove(&name);
-    }
-    catalogue.changed(stacks);
+    catalogue.changed(stacks, &name);
 }
 
 fn forbidden(by: &Registrar, what: &'static str, tool: &str, why: String) -> RegisterError {
@@ -444,16 +420,59 @@ mod tests {
             |spec| spec.concurrency_safe().with_capabilities(&["fs.read"]),
         ];
         for change in lax {
-            let error =
-                catalogue.wrap("x", &external(&["fs.read"]), |_| with("x", "lax", change)).err().unwrap();
+            let error = catalogue
+                .wrap("x", &external(&["fs.read"]), move |_| with("x", "lax", change))
+                .err()
+                .unwrap();
             assert!(matches!(error, RegisterError::Loosens { .. }), "{error}");
         }
         let strict =
             |spec: Spec| spec.with_permission(Permission::Deny).with_capabilities(&["fs.read", "extra"]);
-        let wrapped = catalogue.wrap("x", &external(&["fs.read"]), |_| with("x", "strict", strict)).unwrap();
+        let wrapped =
+            catalogue.wrap("x", &external(&["fs.read"]), move |_| with("x", "strict", strict)).unwrap();
         assert_eq!(catalogue.snapshot().get("x").unwrap().spec().permission(), Permission::Deny);
         drop(wrapped);
         assert_eq!(shown(&catalogue, "x").as_deref(), Some("asks"));
+    }
+
+    #[test]
+    fn a_wrapper_stays_around_what_takes_the_tools_place() {
+        let catalogue = Catalogue::new();
+        let tool = |said| with("x", said, |spec| spec.with_capabilities(&["fs.read"]));
+        let _first = catalogue.register(tool("one"), "a").unwrap();
+        let strict = |spec: Spec| spec.with_permission(Permission::Deny).with_capabilities(&["fs.read"]);
+        let wrapped =
+            catalogue.wrap("x", &external(&["fs.read"]), move |_| with("x", "strict", strict)).unwrap();
+        let second = catalogue.register(tool("two"), "a").unwrap();
+        assert_eq!(shown(&catalogue, "x").as_deref(), Some("strict"));
+        drop(second);
+        assert_eq!(shown(&catalogue, "x"), None);
+        let _third = catalogue.register(tool("three"), "a").unwrap();
+        assert_eq!(shown(&catalogue, "x").as_deref(), Some("strict"));
+        // A wrapper that would loosen the new one is set aside with the tool, visibly.
+        let _stricter = catalogue
+            .register(
+                with("x", "four", |spec| {
+                    spec.with_permission(Permission::Deny)
+                        .with_risk(Risk::Destructive)
+                        .with_capabilities(&["fs.read"])
+                }),
+                "a",
+            )
+            .unwrap();
+        assert_eq!(shown(&catalogue, "x"), None);
+        assert!(catalogue.problems()[0].text.contains("may only tighten"));
+        drop(wrapped);
+        assert_eq!(shown(&catalogue, "x").as_deref(), Some("four"));
+    }
+
+    #[test]
+    fn a_hidden_tool_can_not_be_covered_either() {
+        let catalogue = Catalogue::new();
+        let tool = with("x", "core's", |spec| spec.with_capabilities(&["fs.read"]));
+        let _tool = catalogue.register(tool, "core").unwrap();
+        let _hidden = catalogue.remove("x", &external(&["fs.read"])).unwrap();
+        assert!(catalogue.register_over(named("x", "mine"), &external(&["fs.read"])).is_err());
     }
 
     #[test]

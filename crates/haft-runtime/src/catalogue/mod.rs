@@ -7,6 +7,7 @@ mod offer;
 mod problem;
 mod select;
 mod snapshot;
+mod stack;
 mod wrap;
 
 pub use catalogue::{Catalogue, RegisterError, Registrar};

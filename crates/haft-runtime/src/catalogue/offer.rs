@@ -6,7 +6,7 @@ use jsonschema::Validator;
 use serde_json::Value;
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 /// A tool as a snapshot offers it.
@@ -23,7 +23,11 @@ pub struct Offer {
     pub(crate) input: Arc<Validator>,
     pub(crate) output: Option<Arc<Validator>>,
     pub(crate) live: Arc<AtomicBool>,
+    /// Tells registrations of one name apart.
+    pub(crate) id: u64,
 }
+
+static OFFERS: AtomicU64 = AtomicU64::new(1);
 
 impl Offer {
     /// Checks the declaration and compiles its schemas.
@@ -61,6 +65,7 @@ impl Offer {
             input: Arc::new(input),
             output,
             live: Arc::new(AtomicBool::new(true)),
+            id: OFFERS.fetch_add(1, Ordering::Relaxed),
         })
     }
 

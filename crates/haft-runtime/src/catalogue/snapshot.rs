@@ -26,8 +26,7 @@ const NEAREST: usize = 3;
 
 impl Snapshot {
     pub(super) fn new(offers: impl Iterator<Item = Offer>, gone: BTreeMap<Arc<str>, Arc<str>>) -> Self {
-        let offers =
-            offers.filter(|offer| offer.spec().enabled).map(|offer| (Arc::clone(&offer.name), offer));
+        let offers = offers.map(|offer| (Arc::clone(&offer.name), offer));
         Self { offers: offers.collect(), gone }
     }
 
@@ -46,10 +45,14 @@ impl Snapshot {
         self.gone.contains_key(name)
     }
 
-    /// The part of it that a tool set shows.
+    /// The part of it that a tool set shows, of the tools that are enabled now.
     #[must_use]
     pub fn select(&self, set: &ToolSet) -> Self {
-        let offers = self.offers.iter().filter(|(name, offer)| set.contains(name, offer.spec()));
+        let is_enabled = |offer: &Offer| {
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| offer.tool.enabled())).unwrap_or(false)
+        };
+        let offers =
+            self.offers.iter().filter(|(name, offer)| set.contains(name, offer.spec()) && is_enabled(offer));
         Self {
             offers: offers.map(|(name, offer)| (Arc::clone(name), offer.clone())).collect(),
             gone: self.gone.clone(),
@@ -80,7 +83,7 @@ impl Snapshot {
             .offers
             .keys()
             .map(|known| (strsim::jaro_winkler(known, name), known))
-            .filter(|(score, _)| *score > 0.5)
+            .filter(|(score, _)| *score > 0.7)
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
         scored.into_iter().take(NEAREST).map(|(_, known)| Arc::clone(known)).collect()

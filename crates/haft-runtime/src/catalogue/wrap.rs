@@ -1,6 +1,7 @@
 //! A wrapper around a tool that can't loosen it, whatever it says.
 
 use super::RegisterError;
+use crate::intake::flagged_permission;
 use haft_core::{
     AnyTool, Bound, BoxFuture, Cx, Effects, Failure, Flags, Output, OwnCheck, Preview, SessionView, Spec,
 };
@@ -33,6 +34,7 @@ fn loosens(inner: &Spec, outer: &Spec) -> Option<&'static str> {
         (!inner.capabilities.is_subset(&outer.capabilities), "drops capabilities"),
         (outer.read_only && !inner.read_only, "declares itself read-only"),
         (!outer.mutates() && inner.mutates(), "declares that it doesn't mutate"),
+        (outer.enabled && !inner.enabled, "offers a tool that isn't offered"),
         (outer.concurrency_safe && !inner.concurrency_safe, "declares itself concurrency-safe"),
         (!outer.untrusted_source && inner.untrusted_source, "hides that its results come from strangers"),
     ];
@@ -42,6 +44,14 @@ fn loosens(inner: &Spec, outer: &Spec) -> Option<&'static str> {
 impl AnyTool for Tightened {
     fn spec(&self) -> &Arc<Spec> {
         self.outer.spec()
+    }
+
+    fn enabled(&self) -> bool {
+        self.inner.enabled() && self.outer.enabled()
+    }
+
+    fn starts_processes(&self) -> bool {
+        self.inner.starts_processes()
     }
 
     fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {
@@ -86,15 +96,11 @@ impl Bound for Both {
         let outer = self.outer.flags();
         let (low, high) = (&self.inner_spec, &self.outer_spec);
         Flags {
-            permission: Some(
-                inner
-                    .permission
-                    .unwrap_or(low.permission())
-                    .max(outer.permission.unwrap_or(high.permission())),
-            ),
-            read_only: Some(
-                inner.read_only.unwrap_or(low.read_only) && outer.read_only.unwrap_or(high.read_only),
-            ),
+            permission: Some(flagged_permission(low, inner).max(flagged_permission(high, outer))),
+            // Where neither says anything, the wrapper's declaration holds as it stands, its `mutates` too.
+            read_only: (inner.read_only.is_some() || outer.read_only.is_some()).then(|| {
+                inner.read_only.unwrap_or(low.read_only) && outer.read_only.unwrap_or(high.read_only)
+            }),
             concurrency_safe: Some(
                 inner.concurrency_safe.unwrap_or(low.concurrency_safe)
                     && outer.concurrency_safe.unwrap_or(high.concurrency_safe),

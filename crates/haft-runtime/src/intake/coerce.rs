@@ -40,6 +40,7 @@ fn mend(value: &mut Value, schema: &Value, root: &Value, depth: usize) {
     if let Value::String(text) = value
         && !allows(schema, root, "string", 0)
         && let Ok(spelled) = serde_json::from_str::<Value>(text)
+        && is_lossless(text, &spelled)
         && allows_value(schema, root, &spelled)
     {
         *value = spelled;
@@ -55,6 +56,12 @@ fn mend(value: &mut Value, schema: &Value, root: &Value, depth: usize) {
         }
         _ => {}
     }
+}
+
+/// A whole number that doesn't fit would come out as another one.
+fn is_lossless(text: &str, spelled: &Value) -> bool {
+    let whole = text.trim().chars().all(|c| c.is_ascii_digit() || c == '-');
+    !whole || spelled.is_i64() || spelled.is_u64()
 }
 
 fn mend_object(object: &mut Map<String, Value>, schema: &Value, root: &Value, depth: usize) {
@@ -181,6 +188,10 @@ mod tests {
         assert_eq!(of(json!({"type": "integer"}), json!("3")), json!(3));
         assert_eq!(of(json!({"type": "number"}), json!("1.5")), json!(1.5));
         assert_eq!(of(json!({"type": "integer"}), json!("1.5")), json!("1.5"));
+        assert_eq!(
+            of(json!({"type": "number"}), json!("123456789012345678901")),
+            json!("123456789012345678901")
+        );
         assert_eq!(of(json!({"type": "boolean"}), json!("true")), json!(true));
         assert_eq!(of(json!({"type": "boolean"}), json!("yes")), json!("yes"));
         assert_eq!(of(json!({"type": ["string", "integer"]}), json!("3")), json!("3"));

@@ -2,7 +2,8 @@
 
 use crate::{catalogue::Offer, session::Session};
 use haft_core::{
-    Bound, CallId, Effects, Failure, Files, Flags, OwnCheck, PathArg, RealPath, SessionView, Touch, Why,
+    Bound, CallId, Effects, Failure, Files, Flags, OwnCheck, PathArg, Permission, RealPath, Risk,
+    SessionView, Spec, Touch, Why,
 };
 use haft_policy::{JudgedPath, Subject};
 use serde_json::Value;
@@ -29,7 +30,13 @@ impl Stated {
 
     /// Whether both touch the same things and would be judged alike.
     pub(crate) fn agrees_with(&self, other: &Self) -> bool {
-        self.subject.effects == other.subject.effects && self.paths == other.paths
+        let (own, others) = (&*self.subject, &*other.subject);
+        own.effects == others.effects
+            && self.paths == other.paths
+            && self.concurrency_safe == other.concurrency_safe
+            && (own.permission, own.read_only, own.mutates, own.risk)
+                == (others.permission, others.read_only, others.mutates, others.risk)
+            && own.own == others.own
     }
 }
 
@@ -50,7 +57,7 @@ pub(crate) fn state(
     let stated = careful(|| bound.effects(session)).unwrap_or(Effects::Everything);
     let flags = careful(|| bound.flags());
     let own = careful(|| bound.check(session))
-        .unwrap_or_else(|| Some(OwnCheck::Ask(Why::new("own", "the tool's own permission check failed"))));
+        .unwrap_or_else(|| Some(OwnCheck::Deny(Why::new("own", "the tool's own permission check failed"))));
     let mut paths = Vec::new();
     let mut judged = Vec::new();
     let effects = match &stated {
@@ -79,15 +86,15 @@ pub(crate) fn state(
         input: Arc::clone(input),
         effects,
         paths: judged,
-        permission: permission(spec, flags, careful_flags),
+        permission: if careful_flags {
+            spec.permission().max(Permission::Confirm)
+        } else {
+            flagged_permission(spec, flags)
+        },
         read_only,
         mutates: if flags.read_only.is_some() || careful_flags { !read_only } else { spec.mutates() },
-        risk: flags.risk.unwrap_or_else(|| spec.risk()).max(if careful_flags {
-            spec.risk()
-        } else {
-            haft_core::Risk::Safe
-        }),
-        risk_declared: flags.risk.or(spec.declared_risk).is_some(),
+        risk: if careful_flags { spec.risk().max(Risk::Standard) } else { flags.risk.unwrap_or(spec.risk()) },
+        risk_declared: !careful_flags && flags.risk.or(spec.declared_risk).is_some(),
         own,
         tool_hash: offer.hash.clone(),
     };
@@ -95,16 +102,14 @@ pub(crate) fn state(
     Ok(Stated { subject: Arc::new(subject), paths: paths.into(), concurrency_safe, epoch })
 }
 
-fn permission(spec: &haft_core::Spec, flags: Flags, careful: bool) -> haft_core::Permission {
-    match flags.permission {
-        Some(permission) => permission,
-        None if careful => spec.permission().max(haft_core::Permission::Confirm),
+/// The permission of an input by what the tool says of itself and of the input.
+pub(crate) fn flagged_permission(spec: &Spec, flags: Flags) -> Permission {
+    match (flags.permission, flags.read_only, spec.declared_permission) {
+        (Some(permission), ..) => permission,
         // An input that turns out to be read-only is as free as a read-only tool, unless the tool says otherwise.
-        None => match (flags.read_only, spec.declared_permission) {
-            (Some(true), None) => haft_core::Permission::Auto,
-            (Some(false), None) => haft_core::Permission::Confirm,
-            _ => spec.permission(),
-        },
+        (None, Some(true), None) => Permission::Auto,
+        (None, Some(false), None) => Permission::Confirm,
+        _ => spec.permission(),
     }
 }
 

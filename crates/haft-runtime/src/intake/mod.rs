@@ -7,7 +7,7 @@ mod resolve;
 mod validate;
 
 pub(crate) use coerce::coerce;
-pub(crate) use effects::{Stated, state};
+pub(crate) use effects::{Stated, flagged_permission, state};
 pub(crate) use parse::parse;
 pub(crate) use resolve::{Resolution, resolve};
 pub(crate) use validate::{structured_problems, validate};

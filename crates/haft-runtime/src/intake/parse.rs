@@ -13,7 +13,7 @@ pub(crate) fn parse(spec: &Spec, input: &Input) -> Result<Value, String> {
                  ran. Send the call again with shorter arguments, or split the work into several calls."
             ));
         }
-        Input::Text(text) => text.trim(),
+        Input::Text(text) => text.trim_start_matches('\u{feff}').trim(),
     };
     if text.is_empty() {
         // A model that calls a tool without arguments often sends no text at all.

@@ -1,44 +1,48 @@
 //! Handles lent to one call: they refuse what wasn't judged, and everything after the call's end.
 
 use haft_core::{
-    BoxFuture, Cancel, Command, Effects, Entry, Exit, Failure, FailureKind, FileChange, FileLock, Files,
-    GrepHit, GrepQuery, Http, HttpRequest, HttpResponse, Listing, PathArg, Processes, RealPath, Skip, Stat,
-    Stdio, Touch, WalkOptions, WalkReport, World, WriteMode,
+    BoxFuture, Cancel, Command, Effects, Entry, Exit, Failure, FailureKind, FileChange, FileKind, FileLock,
+    Files, GrepHit, GrepQuery, Http, HttpRequest, HttpResponse, Listing, PathArg, Processes, RealPath, Skip,
+    Stat, Stdio, Touch, WalkOptions, WalkReport, World, WriteMode,
 };
-use std::{
-    ops::ControlFlow,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{ops::ControlFlow, sync::Arc};
 
 /// What one call was judged to touch, until it ends.
 pub(crate) struct Lease {
     effects: Effects<RealPath>,
-    read_only: bool,
-    over: AtomicBool,
+    purpose: Purpose,
+    over: Cancel,
     skip: Skip,
 }
 
+/// What a lease is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Looking only: nothing can be written, started or sent.
+    Preview,
+    /// A run.
+    Run,
+    /// The run of a tool whose nature it is to start processes.
+    Program,
+}
+
 impl Lease {
-    /// A lease for a run.
-    pub(crate) fn new(effects: Effects<RealPath>, skip: Skip) -> Arc<Self> {
-        Arc::new(Self { effects, read_only: false, over: AtomicBool::new(false), skip })
+    pub(crate) fn new(effects: Effects<RealPath>, skip: Skip, purpose: Purpose) -> Arc<Self> {
+        Arc::new(Self { effects, purpose, over: Cancel::new(), skip })
     }
 
-    /// A lease on which nothing can be written, started or sent: for previews.
-    pub(crate) fn read_only(effects: Effects<RealPath>, skip: Skip) -> Arc<Self> {
-        Arc::new(Self { effects, read_only: true, over: AtomicBool::new(false), skip })
+    /// The same lease anew.
+    pub(crate) fn again(&self) -> Arc<Self> {
+        Self::new(self.effects.clone(), Arc::clone(&self.skip), self.purpose)
     }
 
     /// Ends it; the handles refuse everything from now.
     pub(crate) fn end(&self) {
-        self.over.store(true, Ordering::Release);
+        self.over.fire();
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.over.load(Ordering::Acquire)
+        self.over.is_fired()
     }
 
     /// The world through this lease.
@@ -68,7 +72,10 @@ impl Lease {
             Effects::Delegated => false,
             Effects::Only(touches) => touches.iter().any(|touch| match touch {
                 Touch::Read(path) | Touch::Write(path) => path == at,
-                Touch::ReadTree(path) | Touch::WriteTree(path) => path.covers(at),
+                // A tree was judged as a whole; what a rule denies in it is left out, not only by walks.
+                Touch::ReadTree(path) | Touch::WriteTree(path) => {
+                    path.covers(at) && (path == at || !(self.skip)(at))
+                }
                 Touch::Command(_) => true,
                 Touch::Host(_) | Touch::Session(_) => false,
             }),
@@ -76,9 +83,24 @@ impl Lease {
         if judged { Ok(()) } else { Err(undeclared("read", at)) }
     }
 
+    /// Whether everything in that folder may be looked at.
+    fn may_walk(&self, at: &RealPath) -> Result<(), Failure> {
+        self.may_read(at)?;
+        let judged = match &self.effects {
+            Effects::Everything => true,
+            Effects::Delegated => false,
+            Effects::Only(touches) => touches.iter().any(|touch| match touch {
+                Touch::ReadTree(path) | Touch::WriteTree(path) => path.covers(at),
+                Touch::Command(_) => true,
+                _ => false,
+            }),
+        };
+        if judged { Ok(()) } else { Err(undeclared("walk through", at)) }
+    }
+
     fn may_write(&self, at: &RealPath) -> Result<(), Failure> {
         self.alive()?;
-        if self.read_only {
+        if self.purpose == Purpose::Preview {
             return Err(Failure::internal("a preview can't write").diagnose(format!("preview wrote {at}")));
         }
         let judged = match &self.effects {
@@ -98,10 +120,12 @@ impl Lease {
         let judged = match &self.effects {
             Effects::Everything => true,
             Effects::Delegated => false,
-            // A command folder declares what its program touches; starting it is its nature.
-            Effects::Only(_) => true,
+            Effects::Only(touches) => {
+                self.purpose == Purpose::Program
+                    || touches.iter().any(|touch| matches!(touch, Touch::Command(_)))
+            }
         };
-        if judged && !self.read_only {
+        if judged && self.purpose != Purpose::Preview {
             return Ok(());
         }
         Err(Failure::internal("this tool can't start processes").diagnose("its effects name no command"))
@@ -124,7 +148,7 @@ impl Lease {
                 _ => false,
             }),
         };
-        if judged && !self.read_only {
+        if judged && self.purpose != Purpose::Preview {
             return Ok(());
         }
         Err(Failure::internal(format!("the tool didn't state that it contacts {host}")))
@@ -186,7 +210,7 @@ impl Files for Leased<dyn Files> {
         options: &WalkOptions,
         visit: &mut dyn FnMut(&Entry) -> ControlFlow<()>,
     ) -> Result<WalkReport, Failure> {
-        self.lease.may_read(tree)?;
+        self.lease.may_walk(tree)?;
         let lease = &self.lease;
         self.inner.walk(tree, &self.narrowed(options), &mut |entry| {
             if lease.is_over() { ControlFlow::Break(()) } else { visit(entry) }
@@ -200,6 +224,9 @@ impl Files for Leased<dyn Files> {
         visit: &mut dyn FnMut(GrepHit) -> ControlFlow<()>,
     ) -> Result<WalkReport, Failure> {
         self.lease.may_read(tree)?;
+        if self.inner.stat(tree).is_ok_and(|stat| stat.kind == FileKind::Folder) {
+            self.lease.may_walk(tree)?;
+        }
         let query = GrepQuery { walk: self.narrowed(&query.walk), ..query.clone() };
         let lease = &self.lease;
         self.inner.grep(tree, &query, &mut |hit| {
@@ -221,7 +248,13 @@ impl Processes for Leased<dyn Processes> {
         output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
     ) -> BoxFuture<'a, Result<Exit, Failure>> {
         match self.lease.may_start() {
-            Ok(()) => self.inner.run(command, cancel, output),
+            // A process that was started by something the tool left behind goes with the call.
+            Ok(()) => Box::pin(async move {
+                tokio::select! {
+                    exit = self.inner.run(command, cancel, output) => exit,
+                    () = self.lease.over.fired() => Err(Failure::cancelled()),
+                }
+            }),
             Err(failure) => Box::pin(std::future::ready(Err(failure))),
         }
     }

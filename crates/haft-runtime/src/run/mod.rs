@@ -6,7 +6,7 @@ mod progress;
 mod runner;
 mod stopwatch;
 
-pub(crate) use lease::Lease;
+pub(crate) use lease::{Lease, Purpose};
 pub(crate) use nested::NestedCalls;
 pub(crate) use progress::CallSink;
 pub(crate) use runner::{Ran, RunTask, run};

@@ -2,13 +2,10 @@
 
 use super::Lease;
 use crate::executor::{Executor, Parent};
-use haft_core::{BoxFuture, CallId, Ended, Nested, Outcome, Output, Request, Why};
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
+use haft_core::{BoxFuture, CallId, Ended, Nested, Request, Why};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 /// Sends inner calls down the one call path; only for tools that declared that this is all they do.
@@ -27,23 +24,11 @@ impl Nested for NestedCalls {
         if !self.delegates || self.lease.is_over() {
             let reason =
                 if self.delegates { "its own call has ended" } else { "its effects aren't Delegated" };
-            return Box::pin(std::future::ready(refused(call, &request, reason)));
+            let why = Why::new("nested", format!("this tool can't make further calls: {reason}"));
+            let ended = Executor::refuse_inner(&self.parent, call, request, why);
+            return Box::pin(std::future::ready(ended));
         }
         let running = self.executor.start_inner(&self.parent, call, request);
         Box::pin(running)
-    }
-}
-
-fn refused(call: CallId, request: &Request, reason: &str) -> Ended {
-    let text = format!("this tool can't make further calls: {reason}");
-    Ended {
-        call,
-        tool: request.tool.as_str().into(),
-        owner: None,
-        outcome: Outcome::Denied { why: Why::new("nested", text.clone()), feedback: None },
-        output: Output::text(text),
-        failure: None,
-        trace: Vec::new(),
-        duration: Duration::ZERO,
     }
 }

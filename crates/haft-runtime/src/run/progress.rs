@@ -3,10 +3,7 @@
 use crate::{event::Bus, seal::CaptureSlot};
 use haft_core::{CallId, Capture, Event, Progress, RealPath, Shape, Sink};
 use std::{
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use tokio::time::Instant;
@@ -20,7 +17,6 @@ const COALESCE_BYTES: usize = 16 * 1024;
 pub(crate) struct CallSink {
     call: CallId,
     bus: Bus,
-    ended: AtomicBool,
     gathered: Mutex<Gathered>,
     captures: CaptureSlot,
 }
@@ -28,14 +24,13 @@ pub(crate) struct CallSink {
 struct Gathered {
     text: String,
     sent: Instant,
-    /// How much was dropped because it came faster than anybody can read.
-    files: Vec<String>,
+    ended: bool,
 }
 
 impl CallSink {
     pub(crate) fn new(call: CallId, bus: Bus, captures: CaptureSlot) -> Self {
-        let gathered = Mutex::new(Gathered { text: String::new(), sent: Instant::now(), files: Vec::new() });
-        Self { call, bus, ended: AtomicBool::new(false), gathered, captures }
+        let gathered = Mutex::new(Gathered { text: String::new(), sent: Instant::now(), ended: false });
+        Self { call, bus, gathered, captures }
     }
 
     /// Passes on what has gathered.
@@ -46,8 +41,9 @@ impl CallSink {
 
     /// Nothing is passed on from now; what comes later was said by a tool that outlived its call.
     pub(crate) fn end(&self) {
-        self.flush();
-        self.ended.store(true, Ordering::Release);
+        let mut gathered = self.lock();
+        self.send_gathered(&mut gathered);
+        gathered.ended = true;
     }
 
     fn send_gathered(&self, gathered: &mut Gathered) {
@@ -69,10 +65,13 @@ impl CallSink {
 
 impl Sink for CallSink {
     fn progress(&self, progress: Progress) {
-        if self.ended.load(Ordering::Acquire) || !self.bus.is_heard() {
+        if !self.bus.is_heard() {
             return;
         }
         let mut gathered = self.lock();
+        if gathered.ended {
+            return;
+        }
         match progress {
             Progress::PartialOutput(text) => {
                 gathered.text.push_str(&text);
@@ -82,9 +81,6 @@ impl Sink for CallSink {
             }
             Progress::FileChanged(path) => {
                 self.send_gathered(&mut gathered);
-                if !gathered.files.contains(&path) {
-                    gathered.files.push(path.clone());
-                }
                 let real = RealPath::new("/", path.trim_start_matches('/'));
                 self.publish(Progress::FileChanged(path));
                 self.bus.publish(|| Event::FileChanged { call: self.call.clone(), path: real });

@@ -1,8 +1,10 @@
 //! Runs a bound tool in a task of its own, so that one that hangs, panics or ignores its cancel can't hold the
 //! session.
 
+use crate::call::Note;
+
 use super::{CallSink, Lease, Stopwatch, progress::COALESCE_TIME};
-use haft_core::{AnyTool, Bound, Cancel, Cx, Failure, FailureKind, Output};
+use haft_core::{AnyTool, Bound, Cancel, Cx, Failure, FailureKind, Output, World};
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -24,6 +26,9 @@ pub(crate) struct RunTask {
     pub(crate) sink: Arc<CallSink>,
     pub(crate) lease: Arc<Lease>,
     pub(crate) watch: Stopwatch,
+    /// Unleased, for the cleanup's own lease.
+    pub(crate) world: World,
+    pub(crate) note: Note,
 }
 
 /// How a run ended.
@@ -40,11 +45,13 @@ pub(crate) enum Ran {
 
 /// Runs it to its end, which comes at the latest [`STOP_TIME`] + [`CLEANUP_TIME`] after its token fired.
 pub(crate) async fn run(task: RunTask) -> Ran {
-    let RunTask { tool, bound, input, cx, sink, lease, watch } = task;
+    let RunTask { tool, bound, input, cx, sink, lease, watch, world, note } = task;
     let cancel = cx.cancel.clone();
-    let mut handle = tokio::spawn(bound.run(cx.clone()));
+    let own = cx.clone();
+    // Within the task, so that a panic before the first await is the task's too.
+    let mut handle = tokio::spawn(async move { bound.run(own).await });
     // Most tools are done at once; then no timer is set.
-    tokio::task::yield_now().await;
+    step_aside().await;
     let why = tokio::select! {
         biased;
         done = &mut handle => {
@@ -56,14 +63,31 @@ pub(crate) async fn run(task: RunTask) -> Ran {
         () = pass_on(&sink) => Stop::Cancelled,
     };
     cancel.fire();
-    let last_word = stop(&mut handle).await;
+    let last_word = stop(handle, &note).await;
     // From here on the old handles are dead; the cleanup gets the world once more, through a lease of its own.
-    tidy(tool, input, cx).await;
     lease.end();
+    let own = lease.again();
+    let cx = Cx { world: own.lend(&world), cancel: Cancel::new(), ..cx };
+    tidy(tool, input, cx, &note).await;
+    own.end();
     match why {
         Stop::TimedOut => Ran::TimedOut(last_word),
         Stop::Cancelled => Ran::Cancelled(last_word),
     }
+}
+
+/// Lets other tasks of this thread run once. Not tokio's own yield, which comes back only when the thread is
+/// idle: a tool that blocks it must not keep this task from being taken over by another thread.
+async fn step_aside() {
+    let mut has_stepped = false;
+    std::future::poll_fn(|context| {
+        if std::mem::replace(&mut has_stepped, true) {
+            return std::task::Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        std::task::Poll::Pending
+    })
+    .await;
 }
 
 enum Stop {
@@ -102,34 +126,40 @@ fn panicked(error: tokio::task::JoinError) -> Failure {
 }
 
 /// Gives the tool its grace, then leaves it behind; what it had to say in time is kept.
-async fn stop(handle: &mut JoinHandle<Result<Output, Failure>>) -> Option<Failure> {
-    match timeout(STOP_TIME, &mut *handle).await {
+async fn stop(mut handle: JoinHandle<Result<Output, Failure>>, note: &Note) -> Option<Failure> {
+    match timeout(STOP_TIME, &mut handle).await {
         Ok(Ok(Ok(output))) => Some(Failure::new(FailureKind::Cancelled, "").with_partial(output)),
         Ok(Ok(Err(failure))) => Some(failure),
         Ok(Err(_)) => None,
         Err(_) => {
             handle.abort();
+            let note = Arc::clone(note);
+            tokio::spawn(async move {
+                let late = match handle.await {
+                    Ok(Ok(_)) => "returned a result".to_owned(),
+                    Ok(Err(failure)) => format!("failed: {failure}"),
+                    Err(error) if error.is_cancelled() => "was ended".to_owned(),
+                    Err(_) => "panicked".to_owned(),
+                };
+                note(format!(
+                    "the tool ignored its cancel and was left behind; later it {late}, which was discarded"
+                ));
+            });
             None
         }
     }
 }
 
-async fn tidy(tool: Arc<dyn AnyTool>, input: Arc<Value>, cx: Cx) {
-    let cx = Cx { cancel: Cancel::new(), ..cx };
-    let sink = Arc::clone(&cx.sink);
+async fn tidy(tool: Arc<dyn AnyTool>, input: Arc<Value>, cx: Cx, note: &Note) {
     let cleanup = tokio::spawn(async move { tool.cleanup(input, cx).await });
     let abort = cleanup.abort_handle();
     match timeout(CLEANUP_TIME, cleanup).await {
         Ok(Ok(())) => {}
         // Logged, never in place of the first failure.
-        Ok(Err(error)) => {
-            sink.progress(haft_core::Progress::Warning(format!("the tool's cleanup failed: {error}")));
-        }
+        Ok(Err(error)) => note(format!("the tool's cleanup failed: {error}")),
         Err(_) => {
             abort.abort();
-            sink.progress(haft_core::Progress::Warning(
-                "the tool's cleanup took too long and was left".to_owned(),
-            ));
+            note("the tool's cleanup took too long and was left".to_owned());
         }
     }
 }

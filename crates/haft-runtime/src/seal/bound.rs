@@ -5,6 +5,8 @@ use haft_core::{Block, OUTPUT_MAX_LINES, Output, Shape, Spec, Truncation};
 
 /// How much of a result over its persistence quota a model sees.
 const PREVIEW_BYTES: usize = 2 * 1024;
+/// No tool's own limit is higher.
+pub(crate) const BYTES_MAX: usize = 16 << 20;
 /// A tool that keeps the bounds itself may say so in a few more lines and bytes.
 const NOTES_MAX_LINES: usize = 16;
 const NOTES_MAX_BYTES: usize = 1_024;
@@ -20,12 +22,20 @@ pub(crate) struct Limits {
 
 impl Limits {
     pub(crate) fn of(spec: &Spec) -> Self {
-        Self { bytes: spec.max_output_bytes, lines: OUTPUT_MAX_LINES, quota: spec.persistence_quota }
+        Self {
+            bytes: spec.max_output_bytes.min(BYTES_MAX),
+            lines: OUTPUT_MAX_LINES,
+            quota: spec.persistence_quota,
+        }
     }
 }
 
 /// Bounds all text of an output together. What is cut goes to `spill`, unless it came from there.
-pub(crate) fn bound(output: &mut Output, limits: Limits, spill: Option<(&SpillStore, &str)>) {
+pub(crate) fn bound<'a>(
+    output: &mut Output,
+    limits: Limits,
+    spill: impl FnOnce() -> Option<(&'a SpillStore, String)>,
+) {
     for block in &mut output.content {
         if let Block::Text { text } = block {
             *text = strip_escapes(std::mem::take(text));
@@ -37,21 +47,29 @@ pub(crate) fn bound(output: &mut Output, limits: Limits, spill: Option<(&SpillSt
         output.content.iter().filter_map(Block::as_text).map(|text| text.chars().count()).sum::<usize>()
             > quota
     });
-    let fits = total <= limits.bytes + NOTES_MAX_BYTES && lines <= limits.lines + NOTES_MAX_LINES;
-    // What a capture or the tool has bounded isn't cut again.
-    let is_bounded = output.truncation.is_some() && fits;
-    if is_bounded || !over_quota && total <= limits.bytes && lines <= limits.lines + NOTES_MAX_LINES {
+    // What a capture or the tool has bounded may say so in a few more lines and bytes.
+    let is_bounded = output.truncation.is_some()
+        && total <= limits.bytes + NOTES_MAX_BYTES
+        && lines <= limits.lines + NOTES_MAX_LINES;
+    if !over_quota && (is_bounded || total <= limits.bytes && lines <= limits.lines) {
         return;
     }
     let text = output.joined_text();
-    let kept = spill.and_then(|(store, call)| store.keep(call, &text).ok());
-    let path = kept.map(|kept| kept.path().to_owned());
+    // What was cut before has its whole on disk already; of that, and of its length, is spoken.
+    let before = output.truncation.take();
+    let path = match &before {
+        Some(Truncation { path: Some(path), .. }) => Some(path.clone()),
+        _ => spill()
+            .and_then(|(store, call)| store.keep(&call, &text).ok())
+            .filter(|kept| kept.not_kept() == 0)
+            .map(|kept| kept.path().to_owned()),
+    };
     let (bytes, lines) = if over_quota {
         (PREVIEW_BYTES.min(limits.bytes), limits.lines)
     } else {
         (limits.bytes, limits.lines)
     };
-    let (short, truncation) = cut(&text, bytes, lines, output.shape, path);
+    let (short, truncation) = cut(&text, bytes, lines, output.shape, (path, before.as_ref()));
     let mut placed = false;
     output.content.retain_mut(|block| match block {
         Block::Text { text } if !placed => {
@@ -65,13 +83,14 @@ pub(crate) fn bound(output: &mut Output, limits: Limits, spill: Option<(&SpillSt
     output.truncation = Some(truncation);
 }
 
-/// Cuts a text at line borders (at a character border where one line is too long).
+/// Cuts a text at line borders (at a character border where one line is too long). `path` is where the whole
+/// is, `before` an earlier cut of the same text.
 pub(crate) fn cut(
     text: &str,
     max_bytes: usize,
     max_lines: usize,
     shape: Shape,
-    path: Option<String>,
+    (path, before): (Option<String>, Option<&Truncation>),
 ) -> (String, Truncation) {
     let (head, tail) = match shape {
         Shape::Head => (head_of(text, max_bytes, max_lines), ""),
@@ -81,11 +100,12 @@ pub(crate) fn cut(
             (head, tail_of(rest, max_bytes - max_bytes / 3, max_lines - max_lines / 3))
         }
     };
+    let total_lines = before.map_or(wide(line_count(text)), |before| before.total_lines);
     let truncation = Truncation {
         shown_bytes: wide(head.len() + tail.len()),
-        total_bytes: wide(text.len()),
-        shown_lines: wide(line_count(head) + line_count(tail)),
-        total_lines: wide(line_count(text)),
+        total_bytes: before.map_or(wide(text.len()), |before| before.total_bytes),
+        shown_lines: wide(line_count(head) + line_count(tail)).min(total_lines),
+        total_lines,
         path,
     };
     (joined(head, tail, &truncation), truncation)
@@ -182,7 +202,7 @@ mod tests {
     fn a_cut_counts_what_it_leaves_out() {
         let text: String = (1..=5_000).map(|n| format!("{n}\n")).collect();
         for shape in [Shape::Head, Shape::HeadTail] {
-            let (short, truncation) = cut(&text, 50_000, 2_000, shape, None);
+            let (short, truncation) = cut(&text, 50_000, 2_000, shape, (None, None));
             assert_eq!((truncation.shown_lines, truncation.total_lines), (2_000, 5_000));
             assert!(short.starts_with("1\n2\n"));
             assert_eq!(short.contains("\n5000\n"), shape == Shape::HeadTail);
@@ -193,7 +213,7 @@ mod tests {
     #[test]
     fn a_long_line_is_cut_at_a_character() {
         let text = "é".repeat(1_000);
-        let (short, truncation) = cut(&text, 101, 10, Shape::HeadTail, Some("/s/1.txt".into()));
+        let (short, truncation) = cut(&text, 101, 10, Shape::HeadTail, (Some("/s/1.txt".into()), None));
         assert_eq!(truncation.total_bytes, 2_000);
         assert!(truncation.shown_bytes <= 101 && truncation.shown_bytes > 90);
         assert!(short.contains("/s/1.txt"));
@@ -202,17 +222,35 @@ mod tests {
     #[test]
     fn what_fits_is_left_alone() {
         let mut output = Output::text("a\nb");
-        bound(&mut output, Limits { bytes: 10, lines: 2, quota: None }, None);
+        bound(&mut output, Limits { bytes: 10, lines: 2, quota: None }, || None);
         assert_eq!(output, Output::text("a\nb"));
         let mut output = Output::text("a\n".repeat(40));
-        bound(&mut output, Limits { bytes: 100, lines: 20, quota: None }, None);
+        bound(&mut output, Limits { bytes: 100, lines: 20, quota: None }, || None);
         assert_eq!(output.truncation.as_ref().unwrap().shown_lines, 20);
+    }
+
+    #[test]
+    fn what_was_cut_before_keeps_its_place_and_its_length() {
+        let before = Truncation {
+            total_bytes: 5_000_000,
+            total_lines: 90_000,
+            path: Some("/s/1".into()),
+            ..Truncation::default()
+        };
+        let mut output = Output { truncation: Some(before), ..Output::text("line\n".repeat(2_000)) };
+        bound(&mut output, Limits { bytes: 5_000, lines: 2_000, quota: None }, || panic!("spilled again"));
+        let after = output.truncation.as_ref().unwrap();
+        assert_eq!(
+            (after.total_bytes, after.total_lines, after.path.as_deref()),
+            (5_000_000, 90_000, Some("/s/1"))
+        );
+        assert!(output.joined_text().contains("/s/1"));
     }
 
     #[test]
     fn over_its_quota_only_a_preview_is_shown() {
         let mut output = Output::text("line\n".repeat(2_000));
-        bound(&mut output, Limits { bytes: 51_200, lines: 2_000, quota: Some(5_000) }, None);
+        bound(&mut output, Limits { bytes: 51_200, lines: 2_000, quota: Some(5_000) }, || None);
         assert!(output.joined_text().len() < 2_300);
         assert_eq!(output.truncation.unwrap().total_bytes, 10_000);
     }

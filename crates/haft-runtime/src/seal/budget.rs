@@ -23,11 +23,13 @@ pub(crate) fn fit(ended: &mut [Ended], max_chars: usize, spill: &SpillStore) {
         }
         let Some(one) = ended.get_mut(index) else { continue };
         let text = one.output.joined_text();
-        let path = match one.output.truncation.take().and_then(|truncation| truncation.path) {
+        let before = one.output.truncation.take();
+        let path = match before.as_ref().and_then(|before| before.path.clone()) {
             Some(path) => Some(path),
             None => spill.keep(&one.call.to_string(), &text).ok().map(|kept| kept.path().to_owned()),
         };
-        let (short, truncation) = bound::cut(&text, KEPT_BYTES, usize::MAX, one.output.shape, path);
+        let (short, truncation) =
+            bound::cut(&text, KEPT_BYTES, usize::MAX, one.output.shape, (path, before.as_ref()));
         one.output.content.retain(|block| block.as_text().is_none());
         one.output.content.insert(0, Block::text(short));
         one.output.truncation = Some(truncation);

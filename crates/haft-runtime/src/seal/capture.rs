@@ -1,7 +1,7 @@
 //! Output of any length in flat memory: head and tail for the model, all of it on disk.
 
 use super::{Spill, SpillStore, bound, scrub::Scrub};
-use haft_core::{Block, Capture, Captured, OUTPUT_MAX_LINES, Output, Shape, Truncation};
+use haft_core::{Block, CallId, Capture, Captured, OUTPUT_MAX_LINES, Output, Shape, Truncation};
 use std::{
     collections::VecDeque,
     fmt::Write,
@@ -15,7 +15,7 @@ use std::{
 #[derive(Clone)]
 pub(crate) struct CaptureSlot {
     spill: SpillStore,
-    call: Arc<str>,
+    call: CallId,
     max_bytes: Arc<AtomicUsize>,
     open: Arc<Mutex<Vec<Arc<Mutex<State>>>>>,
 }
@@ -35,22 +35,23 @@ struct State {
     /// The raw bytes, until they are too many for memory.
     raw: Vec<u8>,
     raw_total: u64,
+    raw_lines: u64,
     spill: Option<Spill>,
     store: SpillStore,
-    call: Arc<str>,
+    call: CallId,
     finished: bool,
 }
 
 struct Handle(Arc<Mutex<State>>);
 
 impl CaptureSlot {
-    pub(crate) fn new(spill: SpillStore, call: Arc<str>, max_bytes: usize) -> Self {
+    pub(crate) fn new(spill: SpillStore, call: CallId, max_bytes: usize) -> Self {
         Self { spill, call, max_bytes: Arc::new(AtomicUsize::new(max_bytes)), open: Arc::default() }
     }
 
     /// The bound of the tool that the call turned out to be for.
     pub(crate) fn set_max_bytes(&self, max_bytes: usize) {
-        self.max_bytes.store(max_bytes, Ordering::Relaxed);
+        self.max_bytes.store(max_bytes.min(bound::BYTES_MAX), Ordering::Relaxed);
     }
 
     pub(crate) fn open(&self, shape: Shape) -> Box<dyn Capture> {
@@ -67,9 +68,10 @@ impl CaptureSlot {
             ends_open: false,
             raw: Vec::new(),
             raw_total: 0,
+            raw_lines: 0,
             spill: None,
             store: self.spill.clone(),
-            call: Arc::clone(&self.call),
+            call: self.call.clone(),
             finished: false,
         };
         let state = Arc::new(Mutex::new(state));
@@ -124,6 +126,7 @@ impl State {
 
     fn keep_raw(&mut self, bytes: &[u8]) {
         self.raw_total += wide(bytes.len());
+        self.raw_lines += wide(count_lines(bytes));
         if let Some(spill) = &mut self.spill {
             spill.push(bytes);
             return;
@@ -136,7 +139,7 @@ impl State {
     }
 
     fn start_spill(&mut self) {
-        if let Ok(mut spill) = self.store.open(&self.call) {
+        if let Ok(mut spill) = self.store.open(&self.call.to_string()) {
             spill.push(&self.raw);
             self.spill = Some(spill);
             self.raw = Vec::new();
@@ -193,7 +196,7 @@ impl State {
         if held == self.total_bytes && held <= wide(self.max_bytes) && total_lines <= wide(OUTPUT_MAX_LINES) {
             let mut whole = std::mem::take(&mut self.head);
             whole.extend(self.tail.drain(..));
-            return Captured { text: text(whole), truncation: None };
+            return self.whole(text(whole), total_lines);
         }
         if self.spill.is_none() {
             self.start_spill();
@@ -212,13 +215,33 @@ impl State {
             shown_bytes: wide(head.len() + tail.len()),
             total_bytes: self.raw_total.max(self.total_bytes),
             shown_lines: wide(shown).min(total_lines),
-            total_lines,
+            total_lines: self.raw_lines.max(total_lines),
             path: self.spill.as_ref().map(|spill| spill.path().to_owned()),
         };
         let mut text = bound::joined(&head, &tail, &truncation);
         if let Some(not_kept) = self.spill.as_ref().map(Spill::not_kept).filter(|count| *count > 0) {
             let _ = write!(text, "\n[the last {not_kept} bytes could not be kept on disk]");
         }
+        Captured { text, truncation: Some(truncation) }
+    }
+}
+
+impl State {
+    /// All of the clean text fits. Where cleaning took much away, the notice says so and where all of it is.
+    fn whole(&self, mut text: String, lines: u64) -> Captured {
+        let Some(spill) = &self.spill else { return Captured { text, truncation: None } };
+        let truncation = Truncation {
+            shown_bytes: wide(text.len()),
+            total_bytes: self.raw_total,
+            shown_lines: lines,
+            total_lines: self.raw_lines.max(lines),
+            path: Some(spill.path().to_owned()),
+        };
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let (bytes, path) = (self.raw_total, spill.path());
+        let _ = write!(text, "[repeats and progress were collapsed; all {bytes} bytes are in {path}]");
         Captured { text, truncation: Some(truncation) }
     }
 }
@@ -283,7 +306,7 @@ mod tests {
     use super::*;
 
     fn captured(shape: Shape, text: &[u8], piece: usize) -> Captured {
-        let slot = CaptureSlot::new(SpillStore::new(None, "s"), "1".into(), 51_200);
+        let slot = CaptureSlot::new(SpillStore::new(None, "s"), CallId::outer(1), 51_200);
         let mut capture = slot.open(shape);
         text.chunks(piece).for_each(|bytes| capture.push(bytes));
         capture.finish()
@@ -333,7 +356,7 @@ mod tests {
 
     #[test]
     fn what_a_tool_leaves_behind_is_kept() {
-        let slot = CaptureSlot::new(SpillStore::new(None, "s"), "1".into(), 51_200);
+        let slot = CaptureSlot::new(SpillStore::new(None, "s"), CallId::outer(1), 51_200);
         let mut capture = slot.open(Shape::HeadTail);
         capture.push(b"so far\n");
         assert_eq!(slot.left_behind().unwrap().joined_text(), "so far\n");

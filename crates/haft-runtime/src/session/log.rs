@@ -1,9 +1,9 @@
 //! The session log: append-only lines of JSON, each with a version.
 
-use haft_core::{CallId, Effects, FileChange, Outcome, RealPath, Seen, TraceStep, Truncation};
+use haft_core::{CallId, Effects, Failure, FileChange, Outcome, RealPath, Seen, TraceStep, Truncation};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// The version of the lines written now; readers skip lines of later ones, counted.
 pub const LOG_VERSION: u32 = 1;
@@ -20,9 +20,19 @@ pub struct LogLine {
     pub entry: LogEntry,
 }
 
+impl LogLine {
+    /// A line as it stands in the file, without its end.
+    pub(crate) fn bytes(since_1970: Duration, entry: LogEntry) -> Result<Vec<u8>, Failure> {
+        let at = u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX);
+        serde_json::to_vec(&Self { v: LOG_VERSION, at, entry }).map_err(|error| {
+            Failure::internal("the session log has no JSON form").diagnose(error.to_string())
+        })
+    }
+}
+
 /// What a line says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(tag = "entry", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum LogEntry {
     /// A process opened the session.
@@ -79,6 +89,12 @@ pub enum LogEntry {
         duration_ms: u64,
         /// Bytes given to the model.
         bytes: u64,
+        /// The input, where the call ended before it started.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<Arc<Value>>,
+        /// What it would have touched, where the call ended before it started.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        effects: Option<Effects<RealPath>>,
         /// What was left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         truncation: Option<Truncation>,
@@ -99,6 +115,13 @@ pub enum LogEntry {
     Message {
         /// The message.
         message: Value,
+    },
+    /// Something about a call that isn't its outcome: a cleanup that failed, what a tool did after its call ended.
+    Note {
+        /// The call.
+        call: CallId,
+        /// What.
+        text: String,
     },
     /// An answer was saved.
     Granted {

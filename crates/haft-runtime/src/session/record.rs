@@ -1,10 +1,10 @@
 //! Writing the log, and giving each call its number.
 
-use super::{LOG_VERSION, LogEntry, LogLine};
+use super::{LogEntry, LogLine};
 use haft_core::{Clock, Counter, Failure, Held, LineLog, StateFolder};
 use std::{
     sync::{
-        Arc,
+        Arc, LazyLock,
         atomic::{AtomicU64, Ordering},
     },
     time::UNIX_EPOCH,
@@ -29,8 +29,9 @@ impl Numbers {
     }
 }
 
-/// Where the shared counter can't be written, numbers of this process that can't meet counted ones.
-static OVERFLOW: AtomicU64 = AtomicU64::new(1 << 48);
+/// Where the shared counter can't be written, numbers that can't meet counted ones, nor another process's.
+static OVERFLOW: LazyLock<AtomicU64> =
+    LazyLock::new(|| AtomicU64::new(1 << 62 | u64::from(std::process::id()) << 30));
 
 /// The log of one session in one process.
 pub(crate) struct Recorder {
@@ -49,18 +50,27 @@ impl Recorder {
     ) -> Result<Self, Failure> {
         let run = state.open_counter(&format!("sessions/{session}/runs.count"))?.next()?;
         let held = state.hold(&run_file(session, run))?;
-        let log = state.open_log(&format!("sessions/{session}/log.jsonl"))?;
+        let log = state.open_log(&log_file(session))?;
+        for entry in state.list(&format!("sessions/{session}")) {
+            // Left by processes that were killed; nobody holds them.
+            let at = format!("sessions/{session}/{}", entry.name);
+            if entry.name.starts_with("run-") && !state.is_held(&at) {
+                let _ = state.remove(&at);
+            }
+        }
         Ok(Self { log, clock, run, _held: held })
     }
 
     pub(crate) fn write(&self, entry: LogEntry) -> Result<(), Failure> {
         let since = self.clock.now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let at = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-        let line = serde_json::to_vec(&LogLine { v: LOG_VERSION, at, entry }).map_err(|error| {
-            Failure::internal("the session log has no JSON form").diagnose(error.to_string())
-        })?;
+        let line = LogLine::bytes(since, entry)?;
         self.log.append(&line)
     }
+}
+
+/// The log of a session.
+pub(crate) fn log_file(session: &str) -> String {
+    format!("sessions/{session}/log.jsonl")
 }
 
 /// The file that the process of a run holds while it lives.

@@ -12,7 +12,7 @@ use crate::{
     seal::SpillStore,
 };
 use haft_core::{
-    Approver, CallId, Cancel, Clock, Event, Failure, NoApprover, Outcome, Output, RealPath, Seen, StateFolder,
+    Approver, CallId, Cancel, Clock, Event, Failure, NoApprover, Output, RealPath, Seen, StateFolder,
 };
 use haft_policy::{Grant, Policy};
 use serde_json::Value;
@@ -121,14 +121,14 @@ impl Session {
                 setup.id
             )));
         }
-        let (past, recorder, numbers) = match &setup.state {
+        let (past, interrupted, recorder, numbers) = match &setup.state {
             Some(state) => {
-                let past = past(state.as_ref(), &setup.id)?;
+                let (past, interrupted) = past(state.as_ref(), &setup.id)?;
                 let recorder = Recorder::open(state.as_ref(), &setup.id, Arc::clone(&setup.clock))?;
                 let counter = state.open_counter(&format!("sessions/{}/calls.count", setup.id))?;
-                (past, Some(recorder), Numbers::Shared(counter))
+                (past, interrupted, Some(recorder), Numbers::Shared(counter))
             }
-            None => (Past::default(), None, Numbers::Own(0.into())),
+            None => (Past::default(), Vec::new(), None, Numbers::Own(0.into())),
         };
         let session = Arc::new(Self {
             id: setup.id.as_str().into(),
@@ -149,36 +149,20 @@ impl Session {
             recorder,
             run: Mutex::default(),
             epoch: AtomicU64::new(0),
-            interrupted: past.interrupted,
+            interrupted,
         });
-        session.settle_past()?;
+        session.say_opened()?;
         Ok(session)
     }
 
-    fn settle_past(&self) -> Result<(), Failure> {
+    fn say_opened(&self) -> Result<(), Failure> {
         let Some(recorder) = &self.recorder else { return Ok(()) };
         let policy = self.policy();
         recorder.write(LogEntry::Opened {
             run: recorder.run,
             workspace: policy.workspace.absolute(),
             mode: policy.mode.to_string(),
-        })?;
-        for lost in &self.interrupted {
-            recorder.write(LogEntry::Ended {
-                call: lost.call.clone(),
-                tool: lost.tool.as_str().into(),
-                outcome: Outcome::Interrupted,
-                trace: Vec::new(),
-                duration_ms: 0,
-                bytes: 0,
-                truncation: None,
-                diagnostic: Some("its process ended before the call did".to_owned()),
-                files: Vec::new(),
-                session: Vec::new(),
-                seen: Vec::new(),
-            })?;
-        }
-        Ok(())
+        })
     }
 
     /// The calls that got `interrupted` when the session was opened.
@@ -196,11 +180,20 @@ impl Session {
         Arc::clone(&lock(&self.snapshot))
     }
 
-    /// Takes a new snapshot, for the next request. Tools that a rule denies whole aren't in it.
+    /// Takes a new snapshot, for the next request. A host leaves out what [`Session::denies`] whole.
     pub fn refresh(&self) -> Arc<Snapshot> {
         let snapshot = Arc::new(self.catalogue.snapshot().select(&self.tools));
-        *lock(&self.snapshot) = Arc::clone(&snapshot);
+        let before = std::mem::replace(&mut *lock(&self.snapshot), Arc::clone(&snapshot));
+        let named = |snapshot: &Snapshot| snapshot.offers().map(|offer| offer.id).collect::<Vec<_>>();
+        if named(&before) != named(&snapshot) {
+            self.bus.publish(|| Event::ToolsChanged { count: snapshot.offers().count() });
+        }
         snapshot
+    }
+
+    /// Says that the model goes round in circles.
+    pub fn loop_detected(&self, what: &str) {
+        self.bus.publish(|| Event::LoopDetected { what: what.to_owned() });
     }
 
     /// Whether a rule denies a tool whole: then a model needn't see it.
@@ -294,8 +287,15 @@ impl Session {
         &self.approver
     }
 
-    pub(crate) fn policy_changes(&self) -> watch::Receiver<Arc<Policy>> {
-        self.policy.subscribe()
+    /// Changes of the policies that hold here, from now on.
+    pub(crate) fn policy_changes(&self) -> PolicyChanges {
+        let mut receivers = vec![self.policy.subscribe()];
+        let mut above = self.parent.as_deref();
+        while let Some(session) = above {
+            receivers.push(session.policy.subscribe());
+            above = session.parent.as_deref();
+        }
+        PolicyChanges(receivers)
     }
 
     /// Own policy first, then those of the sessions above.
@@ -349,6 +349,20 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.end_run();
+    }
+}
+
+/// Watches a session's policy and those above it.
+pub(crate) struct PolicyChanges(Vec<watch::Receiver<Arc<Policy>>>);
+
+impl PolicyChanges {
+    /// Waits for the next change.
+    ///
+    /// # Cancellation
+    /// Safe: a change is seen by the next wait.
+    pub(crate) async fn next(&mut self) {
+        let each = self.0.iter_mut().map(|receiver| Box::pin(receiver.changed()));
+        let _ = futures::future::select_all(each).await;
     }
 }
 

@@ -39,7 +39,7 @@ impl BashInput {
     /// Invalid input for a command that no shell could be given.
     pub(super) fn check(&self) -> Result<(), Failure> {
         if self.command.trim().is_empty() {
-            return Err(Failure::invalid("/command is empty"));
+            return Err(Failure::invalid("/command is empty; give the command line to run"));
         }
         if self.command.contains('\0') {
             return Err(Failure::invalid(

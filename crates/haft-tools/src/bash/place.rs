@@ -32,7 +32,8 @@ impl Place {
                 Ok(Self { at, persists: false, gone: None })
             } else {
                 Err(Failure::not_found(format!(
-                    "there is no folder {}, so nothing ran; a relative cwd starts at the workspace root",
+                    "there is no folder {}, so nothing ran; name one that exists (a relative cwd starts at \
+                     the workspace root), or leave cwd out",
                     written.0
                 )))
             };

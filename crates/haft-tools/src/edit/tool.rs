@@ -8,6 +8,7 @@ use super::{
 use crate::text::{
     Coding, View,
     diff::{Diff, diff},
+    paths,
     whole::{count_lines, read_whole, sha256_hex},
 };
 use haft_core::{
@@ -56,7 +57,7 @@ impl Tool for EditTool {
         let job = Job::new(input, cx)?;
         cx.blocking(move || {
             let ready = job.ready()?;
-            Ok(Preview { text: ready.diff(&job.at).text, digest: digest(&ready.before, &ready.changes) })
+            Ok(Preview { text: ready.diff(&job.name).text, digest: digest(&ready.before, &ready.changes) })
         })
         .await
     }
@@ -76,6 +77,8 @@ impl Tool for EditTool {
 struct Job {
     files: Arc<dyn Files>,
     at: RealPath,
+    /// The path as it is written for readers.
+    name: String,
     edits: Vec<Replacement>,
     seen: Option<Seen>,
     cancel: Cancel,
@@ -90,12 +93,12 @@ struct Ready {
 }
 
 impl Ready {
-    fn diff(&self, at: &RealPath) -> Diff {
+    fn diff(&self, name: &str) -> Diff {
         let (old, new) = (
             View::of(&self.before, Coding::of(&self.before)),
             View::of(&self.after, Coding::of(&self.after)),
         );
-        diff(&at.to_string(), old.text(), new.text())
+        diff(name, old.text(), new.text())
     }
 }
 
@@ -104,7 +107,8 @@ impl Job {
         let at = cx.path(&input.path)?;
         let seen = cx.session.seen(&at);
         let files = Arc::clone(&cx.world.files);
-        Ok(Self { files, at, edits: input.edits()?, seen, cancel: cx.cancel.clone() })
+        let name = paths::shown(&at, &files.workspace());
+        Ok(Self { files, at, name, edits: input.edits()?, seen, cancel: cx.cancel.clone() })
     }
 
     fn ready(&self) -> Result<Ready, Failure> {
@@ -113,7 +117,7 @@ impl Job {
             let next = if is_missing { "; a new file is made with write" } else { "" };
             Failure { text: format!("{}{next}", failure.text), ..failure }
         })?;
-        let changes = plan(&self.at.to_string(), &before, &self.edits)?;
+        let changes = plan(&self.name, &before, &self.edits)?;
         let after = apply(&before, &changes);
         Ok(Ready { before_hash: sha256_hex(&before), before, after, changes })
     }
@@ -133,7 +137,7 @@ impl Job {
                 break;
             }
             if ready.before == ready.after {
-                let text = format!("Nothing changed: {} has the new text already.", self.at);
+                let text = format!("Nothing changed: {} has the new text already.", self.name);
                 return Ok(Output::text(text));
             }
             let mode = WriteMode::Over { before: ready.before_hash.as_str().into() };
@@ -148,14 +152,14 @@ impl Job {
             "{} is being changed by somebody else at the same place or all the time{cause}; nothing was \
              changed by this edit. Wait for what else writes it, read it again, and give old as it is \
              then.",
-            self.at
+            self.name
         )))
     }
 
     fn output(&self, ready: &Ready, change: FileChange) -> Output {
         let hash = sha256_hex(&ready.after);
         let total = count_lines(View::of(&ready.after, Coding::of(&ready.after)).text());
-        let mut text = describe(&self.at, &ready.changes);
+        let mut text = describe(&self.name, &ready.changes);
         let seen = match &self.seen {
             Some(seen) if *seen.hash == *ready.before_hash => Some(carry(seen, &ready.changes, &hash, total)),
             Some(_) => {
@@ -167,7 +171,7 @@ impl Job {
             }
             None => None,
         };
-        let diff = ready.diff(&self.at);
+        let diff = ready.diff(&self.name);
         Output {
             seen: seen.map(|seen| (self.at.clone(), seen)).into_iter().collect(),
             files: vec![change],
@@ -183,14 +187,14 @@ impl Job {
 }
 
 /// What was replaced where, and how each place was found unless exactly.
-fn describe(at: &RealPath, changes: &[Change]) -> String {
+fn describe(name: &str, changes: &[Change]) -> String {
     let noun = if changes.len() == 1 { "replacement" } else { "replacements" };
     let mut lines: Vec<String> =
         changes.iter().take(LISTED_MAX).map(|change| change.lines.0.to_string()).collect();
     lines.dedup();
     let of = if lines.len() == 1 { "line" } else { "lines" };
     let more = if changes.len() > LISTED_MAX { " and further ones" } else { "" };
-    let mut text = format!("Edited {at}: {} {noun}, {of} {}{more}.", changes.len(), lines.join(", "));
+    let mut text = format!("Edited {name}: {} {noun}, {of} {}{more}.", changes.len(), lines.join(", "));
     for change in changes.iter().filter(|change| change.kind != Kind::Exact) {
         let _ = write!(text, "\nLine {}: old differed in {}", change.lines.0, change.kind.words());
         let done = match change.kind {
@@ -211,10 +215,9 @@ mod tests {
     fn the_result_names_places_and_kinds() {
         let change =
             |line, kind| Change { span: 0..1, new: Vec::new(), kind, lines: (line, line), gained: 0 };
-        let at = RealPath::new("/w", "a.rs");
-        assert_eq!(describe(&at, &[change(3, Kind::Exact)]), "Edited a.rs: 1 replacement, line 3.");
+        assert_eq!(describe("a.rs", &[change(3, Kind::Exact)]), "Edited a.rs: 1 replacement, line 3.");
         assert_eq!(
-            describe(&at, &[change(3, Kind::Exact), change(9, Kind::Indentation)]),
+            describe("a.rs", &[change(3, Kind::Exact), change(9, Kind::Indentation)]),
             "Edited a.rs: 2 replacements, lines 3, 9.\nLine 9: old differed in indentation; new was \
              given the file's indentation."
         );

@@ -4,6 +4,7 @@ use super::{
     newest::Hit,
     say::{counted, unreadable},
     search::{Found, Hidden},
+    tool::LIMIT_MAX,
 };
 use crate::text::grouped;
 use haft_core::Output;
@@ -17,23 +18,24 @@ pub(super) fn answer(pattern: &str, found: Found, hidden: Hidden) -> Output {
     let notes = notes(&found, hidden);
     let total = found.newest.total();
     let incomplete = found.report.error_count > 0;
-    let folder = found.folder;
+    let (folder, special, limit) = (found.folder, found.special, found.newest.limit());
     let mut lines = list(found.newest.into_sorted());
     let shown = u64::try_from(lines.len()).unwrap_or(u64::MAX);
+    // A larger limit helps only where the limit ended the list.
+    let is_raisable = lines.len() == limit && u32::try_from(limit).is_ok_and(|limit| limit < LIMIT_MAX);
     if total == 0 {
         let among = if incomplete { " in what could be read" } else { "" };
-        lines.push(format!("No files match \"{pattern}\"{among}."));
+        let files = if special > 0 { "regular files" } else { "files" };
+        lines.push(format!("No {files} match \"{pattern}\"{among}."));
         if folder {
             lines.push("[a folder has that name; end the pattern with / for what is in it]".to_owned());
-        } else if pattern.contains('[') {
+        } else if pattern.replace("\\[", "").contains('[') {
             lines.push("[a literal [ needs a backslash before it]".to_owned());
         }
     } else if shown < total {
         let files = counted(total, "file");
-        lines.push(format!(
-            "[{} of {files} shown, newest first; raise limit or narrow the pattern]",
-            grouped(shown)
-        ));
+        let raise = if is_raisable { "raise limit or " } else { "" };
+        lines.push(format!("[{} of {files} shown, newest first; {raise}narrow the pattern]", grouped(shown)));
     }
     lines.extend(notes.into_iter().map(|note| format!("[{note}]")));
     Output::text(lines.join("\n")).with_metadata(json!({

@@ -13,5 +13,5 @@ mod search;
 mod split;
 mod tool;
 
-pub(crate) use say::{counted, shown, unreadable};
+pub(crate) use say::{counted, unreadable};
 pub(crate) use tool::GlobTool;

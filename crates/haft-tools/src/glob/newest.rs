@@ -46,6 +46,11 @@ impl Newest {
         }
     }
 
+    /// How many are kept at most.
+    pub(super) fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// How many there were.
     pub(super) fn total(&self) -> u64 {
         self.total

@@ -1,7 +1,7 @@
-//! How paths and counts are written in listings.
+//! How counts are written in listings.
 
 use crate::text::grouped;
-use haft_core::{RealPath, WalkReport};
+use haft_core::WalkReport;
 
 /// A number with its noun: `1 path`, `3 matches`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
@@ -10,23 +10,6 @@ pub(crate) fn counted(number: u64, noun: &str) -> String {
         (_, true) => format!("{} {noun}es", grouped(number)),
         (_, false) => format!("{} {noun}s", grouped(number)),
     }
-}
-
-/// A path as the model can pass it on: relative in the workspace, else absolute; always one line.
-pub(crate) fn shown(path: &RealPath, workspace: &RealPath) -> String {
-    let text = if path.root == workspace.root { path.to_string() } else { path.absolute() };
-    if !text.contains(char::is_control) {
-        return text;
-    }
-    let mut escaped = String::with_capacity(text.len() + 8);
-    for character in text.chars() {
-        if character.is_control() {
-            escaped.extend(character.escape_default());
-        } else {
-            escaped.push(character);
-        }
-    }
-    escaped
 }
 
 /// What couldn't be read, with the first reasons.
@@ -49,19 +32,5 @@ mod tests {
         assert_eq!(counted(0, "path"), "0 paths");
         assert_eq!(counted(2, "binary file"), "2 binary files");
         assert_eq!(counted(1_204, "process"), "1,204 processes");
-    }
-
-    #[test]
-    fn a_path_outside_the_workspace_is_absolute() {
-        let workspace = RealPath::new("/w", "");
-        assert_eq!(shown(&RealPath::new("/w", "a/b"), &workspace), "a/b");
-        assert_eq!(shown(&RealPath::new("/data", "b"), &workspace), "/data/b");
-        assert_eq!(shown(&RealPath::new("/", "etc/hosts"), &workspace), "/etc/hosts");
-    }
-
-    #[test]
-    fn a_name_with_a_line_break_stays_on_its_line() {
-        let workspace = RealPath::new("/w", "");
-        assert_eq!(shown(&RealPath::new("/w", "a\nb"), &workspace), "a\\nb");
     }
 }

@@ -3,8 +3,8 @@
 use super::{
     matcher::{Matcher, nfc},
     newest::{Hit, Newest},
-    say::shown,
 };
+use crate::text::paths;
 use haft_core::{Cancel, Entry, Failure, FileKind, Files, RealPath, WalkOptions, WalkReport};
 use std::{
     collections::HashSet,
@@ -173,7 +173,7 @@ impl Found {
             FileKind::Special(_) if self.seen.insert(fingerprint(&entry.path)) => self.special += 1,
             FileKind::Link if query.literal.is_none() => self.links += 1,
             FileKind::File | FileKind::Link if self.seen.insert(fingerprint(&entry.path)) => {
-                let path = shown(&entry.path, &query.workspace);
+                let path = paths::shown(&entry.path, &query.workspace);
                 self.newest.push(Hit { modified: entry.modified, path });
             }
             FileKind::File | FileKind::Link | FileKind::Special(_) => {}

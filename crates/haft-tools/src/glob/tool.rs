@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Paths listed unless the caller says otherwise.
 const LIMIT: u32 = 100;
 /// Most paths listed: beneath the bound on lines, so that the notes below them are never cut off.
-const LIMIT_MAX: u32 = 1_900;
+pub(super) const LIMIT_MAX: u32 = 1_900;
 
 /// Finds files by the pattern of their names.
 #[derive(Debug, Clone, Copy, Default)]

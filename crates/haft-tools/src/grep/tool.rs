@@ -3,9 +3,9 @@
 use super::{
     input::{GrepInput, GrepMode},
     page::{Page, Window},
-    verdict::{explain, text},
+    verdict::{searched, text},
 };
-use crate::glob::shown;
+use crate::text::paths;
 use haft_core::{
     Cx, Effects, Failure, Files, GrepQuery, Output, RealPath, Risk, SessionView, Spec, Tool, Touch,
     WalkOptions, WalkReport,
@@ -67,12 +67,11 @@ impl Tool for GrepTool {
             named: input.path.is_some(),
             tree,
         };
-        let searched = cx.blocking(move || job.search(files.as_ref())).await;
-        let (page, report) = searched.map_err(|failure| explain(failure, &input))?;
+        let (page, report) = cx.blocking(move || job.search(files.as_ref())).await?;
         let metadata = json!({
             "matches": page.matches,
             "filesWithMatches": page.files,
-            "filesSearched": report.files,
+            "filesSearched": searched(&report),
             "shown": page.shown,
         });
         let output = Output::text(text(&page, &report)).with_metadata(metadata);
@@ -137,7 +136,7 @@ impl Job {
     fn page(&self, files: &dyn Files) -> Result<(Page, WalkReport), Failure> {
         let mut page = Page::new(self.window);
         let report = files.grep(&self.tree, &self.query, &mut |hit| {
-            page.add(&shown(&hit.path, &self.workspace), &hit);
+            page.add(&paths::shown(&hit.path, &self.workspace), &hit);
             ControlFlow::Continue(())
         })?;
         Ok((page, report))

@@ -1,14 +1,11 @@
-//! What `grep` says about its page, and about a pattern that can't be used; pure.
+//! What `grep` says about its page; pure.
 
-use super::{
-    input::{GrepInput, GrepMode},
-    page::Page,
-};
+use super::{input::GrepMode, page::Page};
 use crate::{
     glob::{counted, unreadable},
     text::grouped,
 };
-use haft_core::{Failure, FailureKind, WalkReport};
+use haft_core::WalkReport;
 
 /// The page with its closing lines.
 pub(super) fn text(page: &Page, report: &WalkReport) -> String {
@@ -26,8 +23,13 @@ pub(super) fn text(page: &Page, report: &WalkReport) -> String {
     lines.join("\n")
 }
 
+/// How many files were searched for text.
+pub(super) fn searched(report: &WalkReport) -> u64 {
+    report.files.saturating_sub(report.binary)
+}
+
 fn nothing(report: &WalkReport) -> String {
-    match (report.files, report.error_count) {
+    match (searched(report), report.error_count) {
         (0, _) => "Nothing was searched: no text file here fits path, glob and type.".to_owned(),
         (files, 0) => format!("No matches in {} searched.", counted(files, "file")),
         (files, _) => format!("No matches in {} that could be searched.", counted(files, "file")),
@@ -66,25 +68,6 @@ fn left_out(report: &WalkReport) -> Option<String> {
         .collect();
     parts.extend(unreadable(report));
     (!parts.is_empty()).then(|| parts.join(", "))
-}
-
-/// Adds what would put a refused pattern right.
-pub(super) fn explain(mut failure: Failure, input: &GrepInput) -> Failure {
-    if failure.kind != FailureKind::InvalidInput || input.fixed == Some(true) {
-        return failure;
-    }
-    let about = failure.text.to_lowercase();
-    let about_files = (input.glob.is_some() && about.contains("glob"))
-        || (input.kind.is_some() && about.contains("type") && !about.contains("regex"));
-    if !about_files {
-        let spans_lines = input.pattern.contains("\\n") || input.pattern.contains('\n');
-        failure.text.push_str(if spans_lines && input.multiline != Some(true) {
-            "; pass multiline=true for a pattern that spans lines, or fixed=true for plain text"
-        } else {
-            "; pass fixed=true to search for it as plain text"
-        });
-    }
-    failure
 }
 
 #[cfg(test)]
@@ -130,19 +113,10 @@ mod tests {
         report.binary = 2;
         assert_eq!(
             text(&page(0, 9, &[]), &report),
-            "No matches in 3 files that could be searched.\n\
+            "No matches in 1 file that could be searched.\n\
              [left out: 2 binary files, 1 unreadable (b: permission denied)]"
         );
         assert!(text(&page(0, 9, &[]), &WalkReport::default()).starts_with("Nothing was searched"));
-    }
-
-    #[test]
-    fn a_bad_pattern_says_how_to_take_it_literally() {
-        let input: GrepInput = serde_json::from_value(serde_json::json!({"pattern": "a("})).unwrap();
-        let failure = explain(Failure::invalid("bad regex: unclosed group"), &input);
-        assert!(failure.text.ends_with("fixed=true to search for it as plain text"), "{failure}");
-        let input: GrepInput = serde_json::from_value(serde_json::json!({"pattern": "a\\nb"})).unwrap();
-        assert!(explain(Failure::invalid("bad regex"), &input).text.contains("multiline=true"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::{
     page::{Columns, Page, Pager, Wish},
     survey::{self, Survey},
 };
-use crate::text::{Coding, binary, grouped, names, size, whole::WHOLE_MAX_BYTES};
+use crate::text::{Coding, binary, grouped, names, paths, size, whole::WHOLE_MAX_BYTES};
 use haft_core::{
     Block, Cancel, Failure, FileKind, Files, OUTPUT_MAX_LINES, Output, RealPath, Seen, Truncation,
 };
@@ -47,20 +47,21 @@ impl Look {
     /// What [`Files`] answers, and cancelled.
     pub(crate) fn at(&self, job: &Job<'_>) -> Result<Output, Failure> {
         let (files, at) = (job.files, job.at);
+        let name = paths::shown(at, &files.workspace());
         let stat = files.stat(at)?;
         if stat.kind == FileKind::Folder {
             let listing = files.list(at, folder::ENTRIES_MAX)?;
-            return Ok(Output::text(folder::show(&at.to_string(), &listing)));
+            return Ok(Output::text(folder::show(&name, &listing)));
         }
         let head = files.read(at, 0, binary::HEAD_BYTES)?;
         let mut output = if binary::is_binary(&head) {
-            Output::text(binary::describe(&at.to_string(), &head, stat.len))
+            Output::text(binary::describe(&name, &head, stat.len))
         } else {
             let mut shown = self.show(files, at, job.cancel)?;
             if shown.changed {
                 shown = self.show(files, at, job.cancel)?;
             }
-            self.output(at, shown)
+            output(job, &name, shown)
         };
         if let Some(note) = names::real_name(job.written, at) {
             output.content.push(Block::text(format!("({note})")));
@@ -91,62 +92,62 @@ impl Look {
         let changed = files.stat(at)? != before;
         Ok(Shown { survey, page: pager.finish(), first, changed })
     }
+}
 
-    fn output(&self, at: &RealPath, shown: Shown) -> Output {
-        let Shown { survey, page, first, changed } = shown;
-        let last = first + page.shown.saturating_sub(1);
-        let mut text = page.text;
-        let more = match survey.lines {
-            Some(0) => {
-                text = format!("{at} is empty.");
-                None
-            }
-            Some(lines) if page.shown == 0 => {
-                text = format!(
-                    "{at} has {} lines, so there is none at offset={first}; read from offset={} at \
-                     most, or with a negative offset from the end.",
-                    grouped(lines),
-                    lines
-                );
-                None
-            }
-            Some(lines) if lines > last => Some(grouped(lines - last)),
-            Some(_) => None,
-            None => Some("many".to_owned()),
-        };
-        if let Some(more) = &more {
-            let _ = writeln!(text, "… {more} more lines; read on with offset={}", last + 1);
+/// What is said of a file, which goes by `name`.
+fn output(job: &Job<'_>, name: &str, shown: Shown) -> Output {
+    let Shown { survey, page, first, changed } = shown;
+    let last = first + page.shown.saturating_sub(1);
+    let mut text = page.text;
+    let more = match survey.lines {
+        Some(0) => {
+            text = format!("{name} is empty.");
+            None
         }
-        let notes = notes(&survey, page.signs, changed);
-        if !notes.is_empty() {
-            let _ = writeln!(text, "({})", notes.join("; "));
+        Some(lines) if page.shown == 0 => {
+            text = format!(
+                "{name} has {} lines, so there is none at offset={first}; read from offset={} at \
+                 most, or with a negative offset from the end.",
+                grouped(lines),
+                lines
+            );
+            None
         }
-        let shown_whole_lines = self.columns.first == 1 && page.shown > 0;
-        let seen = survey.hash.as_deref().filter(|_| !changed).zip(survey.lines).map(|(hash, total)| Seen {
-            hash: hash.into(),
-            lines: if shown_whole_lines { vec![(first, last)] } else { Vec::new() },
-            total,
-        });
-        let truncation = more.map(|_| Truncation {
-            shown_bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
-            total_bytes: survey.len,
-            shown_lines: page.shown,
-            total_lines: survey.lines.unwrap_or(last + 1),
-            path: Some(at.to_string()),
-        });
-        Output {
-            seen: seen.map(|seen| (at.clone(), seen)).into_iter().collect(),
-            truncation,
-            ..Output::text(text.trim_end_matches('\n'))
-        }
-        .with_metadata(json!({
-            "path": at.absolute(),
-            "lines": survey.lines,
-            "first": first,
-            "shown": page.shown,
-            "encoding": survey.coding.name(),
-        }))
+        Some(lines) if lines > last => Some(grouped(lines - last)),
+        Some(_) => None,
+        None => Some("many".to_owned()),
+    };
+    if let Some(more) = &more {
+        let _ = writeln!(text, "… {more} more lines; read on with offset={}", last + 1);
     }
+    let notes = notes(&survey, page.signs, changed);
+    if !notes.is_empty() {
+        let _ = writeln!(text, "({})", notes.join("; "));
+    }
+    let seen = survey.hash.as_deref().filter(|_| !changed).zip(survey.lines).map(|(hash, total)| Seen {
+        hash: hash.into(),
+        lines: page.whole,
+        total,
+    });
+    let truncation = more.map(|_| Truncation {
+        shown_bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
+        total_bytes: survey.len,
+        shown_lines: page.shown,
+        total_lines: survey.lines.unwrap_or(last + 1),
+        path: Some(paths::plain(job.at, &job.files.workspace())),
+    });
+    Output {
+        seen: seen.map(|seen| (job.at.clone(), seen)).into_iter().collect(),
+        truncation,
+        ..Output::text(text.trim_end_matches('\n'))
+    }
+    .with_metadata(json!({
+        "path": job.at.absolute(),
+        "lines": survey.lines,
+        "first": first,
+        "shown": page.shown,
+        "encoding": survey.coding.name(),
+    }))
 }
 
 /// How many lines are shown where nothing else is asked for.

@@ -10,4 +10,5 @@ mod page;
 mod survey;
 mod tool;
 
+pub(crate) use page::{COLUMNS_MAX, LINE_MAX_CHARS};
 pub(crate) use tool::ReadTool;

@@ -6,9 +6,9 @@ use haft_core::{OUTPUT_MAX_BYTES, OUTPUT_MAX_LINES};
 use std::fmt::Write as _;
 
 /// Characters of a line that are shown unless a range is asked for.
-const LINE_MAX_CHARS: usize = 2_000;
+pub(crate) const LINE_MAX_CHARS: usize = 2_000;
 /// Characters of a line that are shown at most.
-const COLUMNS_MAX: usize = 10_000;
+pub(crate) const COLUMNS_MAX: usize = 10_000;
 /// So much of the output is kept for what is said after the lines.
 const NOTES_BYTES: usize = 1_024;
 /// Stands between a line's number and its text: never part of an indentation.
@@ -58,8 +58,25 @@ pub(crate) struct Page {
     pub(crate) text: String,
     /// How many lines that is.
     pub(crate) shown: u64,
+    /// The ranges of lines that are shown from their first to their last character.
+    pub(crate) whole: Vec<(u64, u64)>,
     /// Whether characters were replaced by visible signs.
     pub(crate) signs: bool,
+}
+
+impl Page {
+    /// Adds a line, which comes after those before.
+    fn add(&mut self, number: u64, text: &str, is_whole: bool) {
+        self.text.push_str(text);
+        self.shown += 1;
+        if !is_whole {
+            return;
+        }
+        match self.whole.last_mut() {
+            Some((_, last)) if last.saturating_add(1) == number => *last = number,
+            _ => self.whole.push((number, number)),
+        }
+    }
 }
 
 /// Makes a page of pieces of a file, in memory that depends on neither file nor line length.
@@ -198,8 +215,8 @@ impl Pager {
             self.left = 0;
             return;
         }
-        self.page.text.push_str(&text);
-        self.page.shown += 1;
+        let is_whole = line.chars == 0 || (columns.first == 1 && line.chars <= columns.last);
+        self.page.add(number, &text, is_whole);
         self.page.signs |= line.signs;
         self.left -= 1;
     }
@@ -261,6 +278,17 @@ mod tests {
         assert!(cut.ends_with("x… [2 more characters; columns=\"2001-2002\" shows them]\n"), "{cut}");
         assert_eq!(page(long.as_bytes(), 1, 1, Columns { first: 2_001, last: 4_000 }).text, "1│…yz\n");
         assert_eq!(page(b"ab", 1, 1, Columns { first: 9, last: 10 }).text, "1│… [only 2 characters]\n");
+    }
+
+    #[test]
+    fn a_line_shown_in_part_is_none_of_the_whole_ones() {
+        let cut = "x".repeat(2_001);
+        let mixed = format!("a\nb\n{cut}\n\nc");
+        assert_eq!(page(mixed.as_bytes(), 1, 9, Columns::default()).whole, [(1, 2), (4, 5)]);
+        assert_eq!(page(mixed.as_bytes(), 2, 2, Columns::default()).whole, [(2, 2)]);
+        assert_eq!(page(mixed.as_bytes(), 1, 9, Columns { first: 1, last: 9_999 }).whole, [(1, 5)]);
+        assert_eq!(page(b"ab\nc\n\n", 1, 9, Columns { first: 1, last: 1 }).whole, [(2, 3)]);
+        assert_eq!(page(b"ab\nc\n\n", 1, 9, Columns { first: 2, last: 9 }).whole, [(3, 3)]);
     }
 
     #[test]

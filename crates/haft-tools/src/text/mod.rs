@@ -1,4 +1,5 @@
-//! The view of bytes as text that the file tools share: encodings, line ends, look-alikes, diffs.
+//! The view of bytes as text that the file tools share: encodings, line ends, look-alikes, diffs, and how
+//! paths are written.
 //!
 //! All of it is pure but [`whole`], which reads through [`haft_core::Files`]. Nothing here turns
 //! decoded text back into a whole file: a view always knows which bytes it shows.
@@ -8,6 +9,7 @@ pub(crate) mod coding;
 pub(crate) mod diff;
 pub(crate) mod ends;
 pub(crate) mod names;
+pub(crate) mod paths;
 pub(crate) mod projection;
 pub(crate) mod size;
 pub(crate) mod view;

@@ -1,6 +1,6 @@
 //! A whole file in memory, and the name of its content.
 
-use super::size;
+use super::{paths, size};
 use haft_core::{Cancel, Failure, Files, RealPath};
 use sha2::{Digest, Sha256};
 
@@ -27,8 +27,9 @@ pub(crate) fn read_whole(files: &dyn Files, at: &RealPath, cancel: &Cancel) -> R
         bytes.extend_from_slice(&piece);
         if bytes.len() > WHOLE_MAX_BYTES {
             return Err(Failure::invalid(format!(
-                "{at} is longer than {}, the most that can be changed in one piece; use a command that \
+                "{} is longer than {}, the most that can be changed in one piece; use a command that \
                  works on streams, such as sed, through bash",
+                paths::shown(at, &files.workspace()),
                 size(u64::try_from(WHOLE_MAX_BYTES).unwrap_or(u64::MAX))
             )));
         }

@@ -4,7 +4,7 @@ use super::{
     input::TreeInput,
     render::{Node, Style, render},
 };
-use crate::text::grouped;
+use crate::text::{grouped, paths};
 use haft_core::{
     Cx, Effects, Exposure, Failure, Output, Permission, RealPath, Risk, SessionView, Spec, Tool, Touch,
     WalkOptions, WalkReport,
@@ -55,6 +55,7 @@ impl Tool for TreeTool {
             sizes: input.sizes.unwrap_or(false),
         };
         let files = Arc::clone(&cx.world.files);
+        let name = paths::shown(&at, &files.workspace());
         let options = WalkOptions {
             // One level more than shown, to count what is in the deepest folders.
             depth: Some(style.depth.saturating_add(1)),
@@ -72,10 +73,17 @@ impl Tool for TreeTool {
             if options.cancel.is_fired() {
                 return Err(Failure::cancelled());
             }
-            Ok(output(&at, nodes, style, &report))
+            Ok(output(&Top { at, name }, nodes, style, &report))
         })
         .await
     }
+}
+
+/// The folder shown.
+struct Top {
+    at: RealPath,
+    /// The path as it is written for readers.
+    name: String,
 }
 
 /// The path of an entry beneath the folder.
@@ -85,18 +93,19 @@ fn beneath(folder: &RealPath, entry: &RealPath) -> Option<String> {
     (!rest.is_empty()).then(|| rest.to_owned())
 }
 
-fn output(at: &RealPath, nodes: Vec<Node>, style: Style, report: &WalkReport) -> Output {
+fn output(top: &Top, nodes: Vec<Node>, style: Style, report: &WalkReport) -> Output {
     let found = nodes.len();
     let tree = render(nodes, style);
-    let mut text = format!("{at}/\n{}", tree.text);
+    let mut text = format!("{}/\n{}", top.name.trim_end_matches('/'), tree.text);
     if found == 0 {
         text.push_str("(nothing, or nothing that isn't hidden)\n");
     }
     let count = |number: usize| grouped(u64::try_from(number).unwrap_or(u64::MAX));
     if tree.left_out > 0 {
+        let raise = if style.limit < LIMIT_MAX { ", or raise limit" } else { "" };
         let _ = writeln!(
             text,
-            "… {} entries of these levels aren't shown; show a folder of them by path, or raise limit",
+            "… {} entries of these levels aren't shown; show a folder of them by path{raise}",
             count(tree.left_out)
         );
     }
@@ -111,7 +120,7 @@ fn output(at: &RealPath, nodes: Vec<Node>, style: Style, report: &WalkReport) ->
         }
     }
     Output::text(text.trim_end_matches('\n')).with_metadata(json!({
-        "path": at.absolute(),
+        "path": top.at.absolute(),
         "entries": found,
         "leftOut": tree.left_out,
     }))
@@ -134,8 +143,8 @@ mod tests {
         let node = |path: &str| Node { path: path.to_owned(), kind: haft_core::FileKind::File, len: 0 };
         let style = Style { depth: 1, limit: 1, sizes: false };
         let report = WalkReport { denied: 2, ..WalkReport::default() };
-        let text =
-            output(&RealPath::new("/w", "x"), vec![node("a"), node("b")], style, &report).joined_text();
+        let top = Top { at: RealPath::new("/w", "x"), name: "x".to_owned() };
+        let text = output(&top, vec![node("a"), node("b")], style, &report).joined_text();
         assert_eq!(
             text,
             "x/\na\n… 1 more\n… 1 entries of these levels aren't shown; show a folder of them by path, \

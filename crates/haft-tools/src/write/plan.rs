@@ -1,13 +1,18 @@
 //! What a write will do, found before it is done: for the question to a person and for the write itself.
 
 use super::fit::fit;
-use crate::text::{
-    Coding, View, binary,
-    diff::{Diff, diff},
-    whole::{count_lines, read_whole, sha256_hex},
+use crate::{
+    read::{COLUMNS_MAX, LINE_MAX_CHARS},
+    text::{
+        Coding, View, binary,
+        diff::{Diff, diff},
+        grouped,
+        whole::{count_lines, read_whole, sha256_hex},
+    },
 };
 use haft_core::{Cancel, Failure, FailureKind, Files, RealPath, Seen, WriteMode};
 use sha2::{Digest, Sha256};
+use std::fmt;
 
 /// One write, ready to happen.
 #[derive(Debug)]
@@ -23,6 +28,8 @@ pub(crate) struct Plan {
 /// What is to be written where, and what the session saw there.
 pub(crate) struct Wanted<'a> {
     pub(crate) at: &'a RealPath,
+    /// The path as it is written for readers.
+    pub(crate) name: &'a str,
     pub(crate) content: &'a str,
     pub(crate) seen: Option<&'a Seen>,
 }
@@ -42,17 +49,17 @@ impl Plan {
             }
             Err(failure) => return Err(failure),
         };
-        let at = wanted.at;
+        let name = wanted.name;
         if binary::is_binary(&before) && before != wanted.content.as_bytes() {
             return Err(Failure::conflict(format!(
-                "{at} is binary ({}), so its content can't be shown and won't be overwritten. Write to \
+                "{name} is binary ({}), so its content can't be shown and won't be overwritten. Write to \
                  another path, or move the file away first.",
                 binary::kind(&before)
             )));
         }
         let fitted = fit(&before, wanted.content).map_err(|error| {
             Failure::invalid(format!(
-                "{at} wasn't changed: {error}. Use characters of that encoding, or convert the file to \
+                "{name} wasn't changed: {error}. Use characters of that encoding, or convert the file to \
                  UTF-8 first, for example with iconv."
             ))
         })?;
@@ -106,25 +113,24 @@ impl Plan {
         if before.is_empty() || !self.is_change() {
             return Ok(());
         }
-        let at = wanted.at;
+        let name = wanted.name;
         let Some(seen) = wanted.seen else {
             return Err(Failure::conflict(format!(
-                "{at} exists and hasn't been read, so nothing was written. Read it, then write it \
+                "{name} exists and hasn't been read, so nothing was written. Read it, then write it \
                  again; or change a part of it with edit."
             )));
         };
         if *seen.hash != *sha256_hex(before) {
             return Err(Failure::conflict(format!(
-                "{at} has other content now than when it was last read or written, so nothing was \
+                "{name} has other content now than when it was last read or written, so nothing was \
                  written. Read it again and put what changed into the new content."
             )));
         }
         if !seen.is_whole() {
-            let next = first_unseen(seen);
+            let unseen = Unseen::of(seen, before);
             return Err(Failure::conflict(format!(
-                "Only a part of {at} has been read, so nothing was written. Read the rest of its {} \
-                 lines, first with offset={next}; or change a part of it with edit.",
-                seen.total
+                "Only a part of {name} has been read, so nothing was written. {unseen}; or change a part of \
+                 it with edit."
             )));
         }
         Ok(())
@@ -143,6 +149,49 @@ fn first_unseen(seen: &Seen) -> u64 {
     next
 }
 
+/// What has still to be read of a file.
+struct Unseen {
+    /// The first line that wasn't shown whole.
+    line: u64,
+    /// How many characters it has.
+    chars: usize,
+    /// How many lines there are.
+    total: u64,
+}
+
+impl Unseen {
+    fn of(seen: &Seen, content: &[u8]) -> Self {
+        let line = first_unseen(seen);
+        let view = View::of(content, Coding::of(content));
+        let before = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
+        let text = view.text().split(|byte| *byte == b'\n').nth(before).unwrap_or_default();
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        Self { line, chars: View::shown(text).chars().count(), total: seen.total }
+    }
+}
+
+impl fmt::Display for Unseen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { line, chars, total } = self;
+        if *chars <= LINE_MAX_CHARS {
+            write!(f, "Read the rest of its {total} lines, first with offset={line}")
+        } else if *chars <= COLUMNS_MAX {
+            write!(
+                f,
+                "Line {line} was shown only in part, if at all: read it with offset={line}, limit=1 and \
+                 columns=\"1-{COLUMNS_MAX}\""
+            )
+        } else {
+            write!(
+                f,
+                "Line {line} has {} characters, too many to be shown at once: write the file with a \
+                 command through bash",
+                grouped(u64::try_from(*chars).unwrap_or(u64::MAX))
+            )
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,7 +199,7 @@ mod tests {
     fn check(seen: Option<&Seen>, before: &str, content: &str) -> Result<(), String> {
         let plan = Plan { before: Some(before.into()), after: content.into(), notes: Vec::new() };
         let at = RealPath::new("/w", "a");
-        plan.check_seen(&Wanted { at: &at, content, seen }).map_err(|failure| failure.text)
+        plan.check_seen(&Wanted { at: &at, name: "a", content, seen }).map_err(|failure| failure.text)
     }
 
     #[test]
@@ -162,6 +211,13 @@ mod tests {
             check(Some(&Seen::whole("other", 3)), "1\n2\n3\n", "x").unwrap_err().contains("Read it again")
         );
         assert!(check(Some(&part), "1\n2\n3\n", "x").unwrap_err().contains("offset=2"));
+        for (length, advice) in [(2_001, "columns=\"1-10000\""), (10_001, "10,001 characters")] {
+            let long = format!("1\n{}\n", "x".repeat(length));
+            let part =
+                Seen { hash: sha256_hex(long.as_bytes()).as_str().into(), lines: vec![(1, 1)], total: 2 };
+            let refused = check(Some(&part), &long, "x").unwrap_err();
+            assert!(refused.contains("Line 2") && refused.contains(advice), "{refused}");
+        }
         assert!(check(Some(&Seen::whole(&hash, 3)), "1\n2\n3\n", "x").is_ok());
         assert!(check(None, "same", "same").is_ok());
         assert!(check(None, "", "x").is_ok());

@@ -4,10 +4,10 @@ use super::{
     input::WriteInput,
     plan::{Plan, Wanted},
 };
-use crate::text::{grouped, whole::sha256_hex};
+use crate::text::{grouped, paths, whole::sha256_hex};
 use haft_core::{
-    Cancel, Cx, Effects, Failure, FailureKind, FileChange, Files, Output, Permission, Preview, RealPath,
-    Risk, Seen, SessionView, Spec, Tool, Touch,
+    Cancel, Cx, Effects, Failure, FileChange, Files, Output, Permission, Preview, RealPath, Risk, Seen,
+    SessionView, Spec, Tool, Touch,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -41,8 +41,8 @@ impl Tool for WriteTool {
         let job = Job::new(input.clone(), cx)?;
         cx.blocking(move || {
             let plan = job.plan()?;
-            let diff = plan.diff(&job.at.to_string());
-            let text = if plan.is_change() { diff.text } else { format!("{} stays as it is.", job.at) };
+            let diff = plan.diff(&job.name);
+            let text = if plan.is_change() { diff.text } else { format!("{} stays as it is.", job.name) };
             Ok(Preview { text, digest: plan.digest() })
         })
         .await
@@ -63,6 +63,8 @@ impl Tool for WriteTool {
 struct Job {
     files: Arc<dyn Files>,
     at: RealPath,
+    /// The path as it is written for readers.
+    name: String,
     content: String,
     seen: Option<Seen>,
     cancel: Cancel,
@@ -73,11 +75,13 @@ impl Job {
         let at = cx.path(&input.path)?;
         let seen = cx.session.seen(&at);
         let files = Arc::clone(&cx.world.files);
-        Ok(Self { files, at, content: input.content, seen, cancel: cx.cancel.clone() })
+        let name = paths::shown(&at, &files.workspace());
+        Ok(Self { files, at, name, content: input.content, seen, cancel: cx.cancel.clone() })
     }
 
     fn plan(&self) -> Result<Plan, Failure> {
-        let wanted = Wanted { at: &self.at, content: &self.content, seen: self.seen.as_ref() };
+        let wanted =
+            Wanted { at: &self.at, name: &self.name, content: &self.content, seen: self.seen.as_ref() };
         Plan::of(&*self.files, &wanted, &self.cancel)
     }
 
@@ -86,47 +90,33 @@ impl Job {
         let (at, lines) = (&self.at, plan.lines());
         let seen = vec![(at.clone(), Seen::whole(&sha256_hex(&plan.after), lines))];
         if !plan.is_change() {
-            let text = format!("Nothing changed: {at} has exactly this content already.");
+            let text = format!("Nothing changed: {} has exactly this content already.", self.name);
             return Ok(Output { seen, ..Output::text(text) });
         }
         if self.cancel.is_fired() {
             return Err(Failure::cancelled());
         }
-        let change =
-            self.files.write(at, &plan.after, &plan.mode()).map_err(|failure| self.explain(failure))?;
+        let change = self.files.write(at, &plan.after, &plan.mode())?;
         Ok(self.output(&plan, change, seen))
     }
 
     fn output(&self, plan: &Plan, change: FileChange, seen: Vec<(RealPath, Seen)>) -> Output {
-        let (at, lines) = (&self.at, plan.lines());
+        let (name, lines) = (&self.name, plan.lines());
         let verb = if plan.before.is_some() { "Overwrote" } else { "Created" };
         let bytes = u64::try_from(plan.after.len()).unwrap_or(u64::MAX);
-        let mut text = format!("{verb} {at}: {} bytes, {} lines", grouped(bytes), grouped(lines));
+        let mut text = format!("{verb} {name}: {} bytes, {} lines", grouped(bytes), grouped(lines));
         for note in &plan.notes {
             text.push_str(", ");
             text.push_str(note);
         }
         text.push('.');
-        let diff = plan.diff(&at.to_string());
+        let diff = plan.diff(name);
         Output { seen, files: vec![change], ..Output::text(text) }.with_metadata(json!({
-            "path": at.absolute(),
+            "path": self.at.absolute(),
             "diff": diff.text,
             "added": diff.added,
             "removed": diff.removed,
             "created": plan.before.is_none(),
         }))
-    }
-
-    /// A conflict while writing means that somebody was faster.
-    fn explain(&self, failure: Failure) -> Failure {
-        if failure.kind != FailureKind::Conflict {
-            return failure;
-        }
-        let text = format!(
-            "{} Nothing was written to {}. If somebody else changed it just now, read it again and put \
-             what changed into the new content.",
-            failure.text, self.at
-        );
-        Failure { text, ..failure }
     }
 }

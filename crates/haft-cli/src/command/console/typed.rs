@@ -67,7 +67,8 @@ fn pairs(text: &str) -> Result<Vec<(String, Option<String>)>, String> {
     Ok(pairs)
 }
 
-/// Words at blanks; `'…'` and `"…"` hold blanks together, a backslash stands for itself except before a quote.
+/// Words at blanks; `'…'` and `"…"` hold blanks together, a backslash stands for itself except before a
+/// quote.
 fn words(text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -81,7 +81,8 @@ impl Conversation {
     }
 }
 
-/// Writes messages into the session's log. One that can't be written doesn't stop the agent, but a person is told.
+/// Writes messages into the session's log. One that can't be written doesn't stop the agent, but a person is
+/// told.
 fn keep(session: &Arc<Session>, observer: Arc<dyn AgentObserver>) -> impl FnMut(&Message) + Send + use<> {
     let session = Arc::clone(session);
     let mut told = false;
@@ -113,8 +114,8 @@ fn past(app: &App, session: &str) -> anyhow::Result<(Vec<Message>, Vec<CallResul
     Ok((messages, outcomes))
 }
 
-/// The messages, and what became of calls whose results didn't make it into a message: how they ended, and which
-/// files they changed; their texts aren't in the log. A call without an end counts as interrupted.
+/// The messages, and what became of calls whose results didn't make it into a message: how they ended, and
+/// which files they changed; their texts aren't in the log. A call without an end counts as interrupted.
 fn history(lines: Vec<LogLine>) -> (Vec<Message>, Vec<CallResult>) {
     let mut messages = Vec::new();
     let mut outcomes = Vec::new();
@@ -234,7 +235,7 @@ mod tests {
     }
 
     fn requested(call: &str, id: &str) -> LogLine {
-        line(json!({"kind": "requested", "call": call, "run": 1, "tool": "t", "raw": "{}", "foreignId": id}))
+        line(json!({"entry": "requested", "call": call, "run": 1, "tool": "t", "raw": "{}", "foreignId": id}))
     }
 
     #[test]
@@ -246,13 +247,13 @@ mod tests {
         });
         let ended = |call: &str, outcome: &str| {
             line(json!({
-                "kind": "ended", "call": call, "tool": "t", "outcome": outcome, "trace": [], "durationMs": 1, "bytes": 1,
+                "entry": "ended", "call": call, "tool": "t", "outcome": outcome, "trace": [], "durationMs": 1, "bytes": 1,
             }))
         };
         let lines = vec![
-            line(json!({"kind": "message", "message": {"role": "user", "text": "go"}})),
-            line(json!({"kind": "message", "message": assistant})),
-            line(json!({"kind": "message", "message": {"form": "another"}})),
+            line(json!({"entry": "message", "message": {"role": "user", "text": "go"}})),
+            line(json!({"entry": "message", "message": assistant})),
+            line(json!({"entry": "message", "message": {"form": "another"}})),
             requested("1", "a"),
             requested("2", "b"),
             requested("3", "c"),

@@ -111,9 +111,9 @@ fn problems(tools: &Tools, json: bool) -> anyhow::Result<Status> {
 fn is_sent(app: &App, snapshot: &Snapshot, name: &str) -> bool {
     snapshot.get(name).is_some_and(|offer| {
         let spec = offer.spec();
-        let direct =
-            spec.exposure == Exposure::Direct || (spec.exposure == Exposure::Deferred && spec.always_load);
-        direct && !app.policy().denies_tool_whole(spec, &offer.name)
+        // As the agent and the MCP server do.
+        let sent = matches!(spec.exposure, Exposure::Direct | Exposure::Deferred);
+        sent && !app.policy().denies_tool_whole(spec, &offer.name)
     })
 }
 

@@ -75,7 +75,13 @@ fn read_flags(fields: &mut Fields<'_>, spec: &mut Spec) {
     spec.declared_permission = fields.take(&["permission"], "\"auto\", \"confirm\" or \"deny\"");
     spec.declared_risk = fields.take(&["risk", "riskTier"], "\"safe\", \"standard\" or \"destructive\"");
     fields.set(&mut spec.read_only, &["readOnly"], FLAG);
-    spec.declared_mutates = fields.take(&["mutates", "mutating"], FLAG);
+    let mutates = ["mutates", "mutating"];
+    spec.declared_mutates = fields.take(&mutates, FLAG);
+    if spec.read_only && spec.declared_mutates == Some(true) {
+        let pointer = fields.pointer(&mutates).unwrap_or_default();
+        let text = "\"readOnly\" is true, and so is that it mutates";
+        fields.fault(&pointer, text, "drop \"readOnly\" if the tool changes anything, else this");
+    }
     fields.set(&mut spec.concurrency_safe, &["concurrencySafe"], FLAG);
     fields.set(&mut spec.idempotent, &["idempotent"], FLAG);
     fields.set(&mut spec.untrusted_source, &["untrustedSource"], FLAG);

@@ -4,8 +4,10 @@ use haft_core::Progress;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The longest line.
-const LINE_MAX_BYTES: usize = 1024 * 1024;
+/// The longest line: a final event may hold all that the JSON form may print.
+const LINE_MAX_BYTES: usize = 16 * 1024 * 1024;
+/// How much of a line is looked at to show how it begins.
+const SAMPLE_MAX_BYTES: usize = 1024;
 const FINAL_RULE: &str = "print exactly one {\"type\":\"final\",\"output\":…} line, and print it last";
 const TYPES: &str = "log, warning, partial_output, metric, file_changed, final";
 
@@ -36,7 +38,7 @@ impl EventReader {
             }
             if self.line.len() + piece.len() > LINE_MAX_BYTES {
                 self.number += 1;
-                self.fail("is longer than 1 MiB — print long output in several events, or into a file");
+                self.fail("is longer than 16 MiB — print less, or write a file");
                 return;
             }
             self.line.extend_from_slice(piece);
@@ -90,11 +92,15 @@ impl EventReader {
 }
 
 fn parse(line: &[u8]) -> Result<Event, String> {
-    let value: Value = serde_json::from_slice(line).map_err(|_| {
-        let text = String::from_utf8_lossy(line);
+    let mut value: Value = serde_json::from_slice(line).map_err(|_| {
+        let text = String::from_utf8_lossy(line.get(..SAMPLE_MAX_BYTES).unwrap_or(line));
         let start: String = text.trim().chars().take(80).collect();
         format!("is not JSON: {start} — print one JSON object a line, and anything else to stderr")
     })?;
+    if value.get("type").is_some_and(|kind| kind == "final") {
+        let output = value.get_mut("output").ok_or("is a final event without \"output\"")?;
+        return Ok(Event::Final(output.take()));
+    }
     let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
     let text = || {
         let text = value.get("text").and_then(Value::as_str);
@@ -113,10 +119,6 @@ fn parse(line: &[u8]) -> Result<Event, String> {
             Progress::FileChanged(
                 path.ok_or("is a file_changed event without \"data\": {\"path\": …}, absolute")?.to_owned(),
             )
-        }
-        "final" => {
-            let output = value.get("output").ok_or("is a final event without \"output\"")?;
-            return Ok(Event::Final(output.clone()));
         }
         "" => return Err(format!("has no \"type\" — use one of {TYPES}")),
         other => return Err(format!("has the unknown type \"{other}\" — use one of {TYPES}")),
@@ -199,10 +201,21 @@ mod tests {
     fn a_line_is_bounded() {
         let mut reader = EventReader::new("x");
         let piece = vec![b' '; 64 * 1024];
-        for _ in 0..20 {
+        for _ in 0..=LINE_MAX_BYTES / piece.len() {
             reader.push(&piece, &mut |_| {});
         }
-        assert!(reader.is_broken() && reader.line.is_empty());
-        assert!(reader.finish(&mut |_| {}).unwrap_err().contains("longer than 1 MiB"));
+        assert!(reader.is_broken() && reader.line.capacity() == 0);
+        assert!(reader.finish(&mut |_| {}).unwrap_err().contains("longer than 16 MiB"));
+    }
+
+    #[test]
+    fn a_long_final_event_arrives_whole() {
+        let long = "x".repeat(5 * 1024 * 1024);
+        let stream = format!(
+            "{{\"type\":\"partial_output\",\"text\":\"{long}\"}}\n{{\"type\":\"final\",\"output\":\"{long}\"}}\n"
+        );
+        let (output, said) = read(stream.as_bytes(), 64 * 1024);
+        assert!(output == Ok(json!(long)));
+        assert!(said == [Progress::PartialOutput(long)]);
     }
 }

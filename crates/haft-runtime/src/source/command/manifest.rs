@@ -170,7 +170,7 @@ mod tests {
     }
 
     /// A manifest (or fields for one that is good otherwise), the line of its fault, what is said, what would fix it.
-    const FAULTS: [(&str, usize, &str, &str); 24] = [
+    const FAULTS: [(&str, usize, &str, &str); 26] = [
         ("{\n\"name\": \"word-stats\",\n}", 3, "not valid JSON", "mend the JSON"),
         ("[]", 1, "one JSON object", "\"command\""),
         (r#"{"description":"d","command":"x"}"#, 1, "\"name\" is missing", "\"word-stats\""),
@@ -204,6 +204,13 @@ mod tests {
         (r#""output": "xml""#, 5, "unknown variant `xml`", "\"events\""),
         ("\"effects\": {\n\"reads\": [\"{pth}\"]}", 6, "names {pth}", "property of \"parameters\""),
         (r#""effects": {"writes": ["x"]}, "readOnly": true"#, 5, "says that it writes", "drop one"),
+        ("\"readOnly\": true,\n\"mutates\": true", 6, "so is that it mutates", "drop \"readOnly\""),
+        (
+            "\"readOnly\": true, \"policy\": {\n\"mutating\": true}",
+            6,
+            "so is that it mutates",
+            "drop \"readOnly\"",
+        ),
         (r#""namespace": "a b""#, 5, "Invalid tool name \"a b\"", "dotted parts"),
     ];
 

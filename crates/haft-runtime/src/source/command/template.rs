@@ -93,6 +93,7 @@ pub fn template(name: &str, language: Language) -> Result<Vec<TemplateFile>, Tem
         },
         "command": [format!("./{path}")],
         "readOnly": true,
+        "effects": {},
         "riskTier": "safe",
         "concurrencySafe": true,
         "idempotent": true,

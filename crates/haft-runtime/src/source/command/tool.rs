@@ -69,6 +69,10 @@ impl AnyTool for CommandTool {
         &self.spec
     }
 
+    fn starts_processes(&self) -> bool {
+        true
+    }
+
     fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {
         Ok(Box::new(BoundCommand { tool: self, input }))
     }
@@ -83,7 +87,6 @@ impl Bound for BoundCommand {
     fn effects(&self, _: &dyn SessionView) -> Effects {
         match &self.tool.spec.effects {
             Some(template) => template.fill(&self.input).unwrap_or(Effects::Everything),
-            None if self.tool.spec.read_only => Effects::none(),
             None => Effects::Everything,
         }
     }
@@ -91,7 +94,7 @@ impl Bound for BoundCommand {
     fn check(&self, _: &dyn SessionView) -> Option<OwnCheck> {
         let reason = self.tool.ask.as_ref()?;
         let source = Some(format!("{}:{}", self.tool.path, self.tool.name_line));
-        Some(OwnCheck::Ask(Why { gate: "tool".to_owned(), reason: reason.to_string(), rule: None, source }))
+        Some(OwnCheck::Ask(Why { gate: "tool".into(), reason: reason.to_string(), rule: None, source }))
     }
 
     fn preview<'a>(&'a self, _: &'a Cx) -> BoxFuture<'a, Result<Preview, Failure>> {

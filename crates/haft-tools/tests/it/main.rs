@@ -1,0 +1,29 @@
+//! The built-in tools on real files and processes, every call through the executor.
+//!
+//! Cases from the field are named `case_<id>_<what>`, followed by further members of their kind. Limits on
+//! time are one-sided: how long something may take at most, never how long it must.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    clippy::format_collect,
+    reason = "tests fail by panicking, and make and look at their world with their own hands"
+)]
+
+mod bytes;
+mod children;
+mod contract;
+mod edit;
+mod environment;
+mod gates;
+mod kit;
+mod links;
+mod output;
+mod races;
+mod read;
+mod refusals;
+mod search;
+mod shell;
+mod special;
+mod walks;
