@@ -69,7 +69,12 @@ impl Typed {
             TypedInput::Stdin => {
                 let bytes = haft_os::host::read_stdin(STDIN_MAX_BYTES)?;
                 let not_text = |_| Trouble::usage("standard input is not UTF-8", "give it JSON in UTF-8");
-                Ok(String::from_utf8(bytes).map_err(not_text)?)
+                let mut text = String::from_utf8(bytes).map_err(not_text)?;
+                // A mark that some editors and shells put before a text is no part of it.
+                if text.starts_with('\u{feff}') {
+                    text.remove(0);
+                }
+                Ok(text)
             }
             TypedInput::Pairs(pairs) => Ok(Value::Object(object(pairs, spec)).to_string()),
         }

@@ -5,13 +5,13 @@ use haft_core::{Change, Counter, Failure, Held, LineLog, SpillFile, StateEntry, 
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write},
-    os::unix::fs::{FileExt, OpenOptionsExt},
-    path::PathBuf,
+    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 const FILE_MODE: u32 = 0o600;
@@ -100,14 +100,19 @@ impl StateFolder for OsState {
 
     fn hold(&self, at: &str) -> Result<Box<dyn Held>, Failure> {
         let path = self.writable(at)?;
-        let open = || -> io::Result<File> {
+        let trouble = |error| fault::io("hold", &path.to_string_lossy(), &error);
+        for _ in 0..HOLD_TRIES {
             let file =
-                OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(&path)?;
-            file.try_lock()?;
-            Ok(file)
-        };
-        let file = open().map_err(|error| fault::io("hold", &path.to_string_lossy(), &error))?;
-        Ok(Box::new(Holding { path, _file: file }))
+                OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(&path);
+            let file = file.map_err(trouble)?;
+            // Somebody who looks whether it is held holds it for a moment; somebody who tidies up may have taken the
+            // name away between the two steps.
+            if file.try_lock().is_ok() && has_name(&file, &path) {
+                return Ok(Box::new(Holding { path, _file: file }));
+            }
+            std::thread::sleep(HOLD_WAIT);
+        }
+        Err(trouble(io::ErrorKind::ResourceBusy.into()))
     }
 
     fn is_held(&self, at: &str) -> bool {
@@ -118,6 +123,16 @@ impl StateFolder for OsState {
     fn remove(&self, at: &str) -> Result<(), Failure> {
         OsState::remove(self, at)
     }
+}
+
+/// How often, and how far apart, a file is tried to be held.
+const HOLD_TRIES: u32 = 50;
+const HOLD_WAIT: Duration = Duration::from_millis(1);
+
+/// Whether the path still names that file.
+fn has_name(file: &File, path: &Path) -> bool {
+    let of = |meta: fs::Metadata| (meta.dev(), meta.ino());
+    file.metadata().is_ok_and(|held| fs::metadata(path).is_ok_and(|named| of(named) == of(held)))
 }
 
 /// A file that grows by lines, kept open.

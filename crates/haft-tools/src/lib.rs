@@ -8,6 +8,7 @@
 mod bash;
 mod builtin;
 mod edit;
+mod field;
 mod glob;
 mod grep;
 mod read;

@@ -15,14 +15,16 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, task::AbortHandle};
 
 /// The owner of the built-in tools.
 const CORE: &str = "core";
 /// Folders of tools in a workspace.
 const WORKSPACE_ROOTS: [&str; 2] = [".haft/tools", ".pequenin/tools"];
-/// How soon a folder of tools is seen that wasn't there, or can't be watched.
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
+/// How soon a folder of tools is seen that wasn't there.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+/// After so many looks, folders that can't be watched are read again.
+const UNWATCHED_LOOKS: u32 = 8;
 /// Why tools of a workspace ask.
 const UNTRUSTED: &str =
     "the tool came with a workspace that isn't trusted; `haft trust` marks it as your own";
@@ -116,8 +118,20 @@ impl Tools {
         self.inner.files.as_ref()
     }
 
-    /// Keeps the catalogue in step with the folders for as long as it is polled.
-    pub(crate) async fn follow(self) {
+    /// Reads the command folders anew, apart from whoever waits for it.
+    pub(crate) async fn renew(&self) {
+        let tools = self.clone();
+        drop(tokio::task::spawn_blocking(move || tools.sync()).await);
+    }
+
+    /// Keeps the catalogue in step with the folders until what it gives is dropped. Must be called within the tokio
+    /// runtime.
+    #[must_use]
+    pub(crate) fn followed(&self) -> Following {
+        Following(tokio::spawn(self.clone().follow()).abort_handle())
+    }
+
+    async fn follow(self) {
         loop {
             let present = self.present();
             let (sender, mut changes) = mpsc::unbounded_channel();
@@ -127,14 +141,16 @@ impl Tools {
                 let _ = sender.send(());
             });
             // After the watch began, so that nothing falls between.
-            let tools = self.clone();
-            drop(tokio::task::spawn_blocking(move || tools.sync()).await);
+            self.renew().await;
+            let mut looks = 0;
             loop {
                 tokio::select! {
                     Some(()) = changes.recv() => break,
                     () = tokio::time::sleep(LOOK_AGAIN) => {
+                        looks += 1;
                         // A closed channel means that nothing is watched: then time is all there is to go by.
-                        if changes.is_closed() || self.present() != present {
+                        let is_due = changes.is_closed() && !present.is_empty() && looks >= UNWATCHED_LOOKS;
+                        if is_due || self.present() != present {
                             break;
                         }
                     }
@@ -203,6 +219,15 @@ impl Tools {
                 }
             }
         }
+    }
+}
+
+/// The catalogue stays in step for as long as this is held.
+pub(crate) struct Following(AbortHandle);
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

@@ -32,6 +32,7 @@ use typed::{ConsoleInput, ConsoleLine, example};
 const TOOL_HELP: &str = "What can be typed:
   grep pattern=TODO path=src      a call, by key=value; quotes hold blanks together
   grep {\"pattern\": \"TODO\"}        the same as JSON
+  {\"tool\": \"grep\", \"input\": {}}  the same, all of it JSON
   tool_help name=grep             what a tool takes and what it may do
   tools                           the tools there are
   quit                            ends (as does the end of input)
@@ -97,6 +98,7 @@ async fn talk(app: &App, model: ModelSettings, people: People, lines: &Arc<Lines
         judge: people.judge,
     };
     let Conversation { live, mut agent } = Conversation::open(app, setup, watch)?;
+    let _following = live.tools.followed();
     let session = &live.session.id;
     print::note(&format!(
         "haft · {shown} · session {session}, to be taken up with: haft run --resume {session} · /help, /quit"
@@ -134,6 +136,7 @@ fn watch(session: &Arc<Session>) -> Arc<dyn AgentObserver> {
 async fn tools(app: &App, people: People, lines: &Arc<Lines>) -> anyhow::Result<Status> {
     let mut interrupts = Interrupts::listen()?;
     let live = app.live(&app.session_name("cli"), people.approver)?;
+    let _following = live.tools.followed();
     if lines.are_typed() {
         print::note("haft · the tool console: no model is configured · help, tools, quit");
     }
@@ -143,6 +146,7 @@ async fn tools(app: &App, people: People, lines: &Arc<Lines>) -> anyhow::Result<
             ConsoleLine::Quit => break,
             ConsoleLine::Help => print::line(TOOL_HELP),
             ConsoleLine::Tools => {
+                live.tools.renew().await;
                 live.session.refresh();
                 print::line(&tool_list(&live.session));
             }
@@ -161,6 +165,7 @@ async fn call(
     input: ConsoleInput,
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<()> {
+    live.tools.renew().await;
     live.session.refresh();
     let spec = spec_of(&live.session, &tool);
     let input = match input {

@@ -23,7 +23,7 @@ pub(super) fn explain(app: &App, typed: &Typed) -> anyhow::Result<Status> {
         let explained = live.executor.explain(&live.session, &Request::new(typed.tool.as_str(), text));
         if typed.json {
             print::json(&json!({
-                "verdict": explained.verdict,
+                "verdict": verdict(explained.verdict),
                 "reason": explained.reason,
                 "rule": explained.rule,
                 "source": explained.source,
@@ -37,6 +37,14 @@ pub(super) fn explain(app: &App, typed: &Typed) -> anyhow::Result<Status> {
             _ => Status::Usage,
         })
     })
+}
+
+/// What would become of the call, in the words of the gates: one that isn't judged at all doesn't run either.
+fn verdict(said: &str) -> &str {
+    match said {
+        "allow" | "ask" => said,
+        _ => "deny",
+    }
 }
 
 fn shown(explained: &Explained) -> String {

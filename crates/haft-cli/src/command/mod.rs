@@ -25,9 +25,9 @@ use crate::{
     words::Typed,
 };
 use haft_core::Ended;
-use haft_os::Environment;
+use haft_os::{Environment, host};
 use haft_runtime::Running;
-use std::{io, thread::available_parallelism};
+use std::{future::pending, io, thread::available_parallelism};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Calls of one conversation seldom need more; each thread costs start-up time.
@@ -86,6 +86,8 @@ pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyh
 pub(crate) struct Interrupts {
     interrupt: Signal,
     terminate: Signal,
+    /// The terminal has gone. It may be said twice, by the system and by a shell, and means no more then.
+    hangup: Option<Signal>,
 }
 
 impl Interrupts {
@@ -94,14 +96,23 @@ impl Interrupts {
     /// # Errors
     /// Whatever the system says.
     pub(crate) fn listen() -> io::Result<Self> {
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+        let hangup = if host::ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup,
+        })
     }
 
     /// Waits for the next one.
     pub(crate) async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+        let has_gone = tokio::select! {
+            _ = self.interrupt.recv() => false,
+            _ = self.terminate.recv() => false,
+            () = received(self.hangup.as_mut()) => true,
+        };
+        if has_gone {
+            self.hangup = None;
         }
     }
 
@@ -115,5 +126,14 @@ impl Interrupts {
                 () = self.next() => cancel.fire(),
             }
         }
+    }
+}
+
+async fn received(signal: Option<&mut Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => pending().await,
     }
 }

@@ -100,6 +100,7 @@ pub(super) fn run(app: &App, args: &RunArgs) -> anyhow::Result<Status> {
         let mut interrupts = Interrupts::listen()?;
         let Conversation { live, mut agent } =
             Conversation::open(app, setup, |session| watch(args.output, session))?;
+        let _following = live.tools.followed();
         check_tools(&live.session, &args.tools)?;
         let session = Arc::clone(&live.session.id);
         print::note(&format!("session {session}; to go on with it: haft run --resume {session} \"…\""));

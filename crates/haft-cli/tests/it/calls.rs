@@ -28,8 +28,10 @@ fn a_call_prints_its_result() {
         let ran = place.run(words).with(0);
         assert!(ran.out.contains("hello there"), "{ran:?}");
     }
-    let ran = place.run_with(&["call", "read", "-"], r#"{"path":"a.txt"}"#).with(0);
-    assert!(ran.out.contains("hello there"));
+    for mark in ["", "\u{feff}"] {
+        let ran = place.run_with(&["call", "read", "-"], &format!(r#"{mark}{{"path":"a.txt"}}"#)).with(0);
+        assert!(ran.out.contains("hello there"));
+    }
 }
 
 #[test]
@@ -143,7 +145,16 @@ fn a_read_counts_for_the_write_of_the_next_command() {
 }
 
 #[test]
-fn an_interrupt_cancels_and_the_end_is_waited_for() {
+fn a_signal_cancels_and_the_end_is_waited_for() {
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        // Under nohup a hang-up is meant to pass by.
+        if signal != "-HUP" || !haft_os::host::ignores_hangup() {
+            cancelled_by(signal);
+        }
+    }
+}
+
+fn cancelled_by(signal: &str) {
     let place = Place::new();
     assert!(Command::new("mkfifo").arg(place.workspace().join("started")).status().unwrap().success());
     let input = r#"{"command":"echo yes > started; sleep 300"}"#;
@@ -154,10 +165,22 @@ fn an_interrupt_cancels_and_the_end_is_waited_for() {
     let fifo = place.workspace().join("started");
     std::thread::spawn(move || sender.send(std::fs::read_to_string(fifo).unwrap()));
     assert_eq!(said.recv_timeout(STARTED_WITHIN).expect("the command starts"), "yes\n");
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
     let object = ended(child).with(5).json();
     assert_eq!(object["outcome"], "cancelled");
     assert_eq!(object["error"]["kind"], "cancelled");
+    let log = place.run(&["log", "--json"]).with(0).json();
+    assert_eq!(log["calls"][0]["outcome"], "cancelled", "{log}");
+}
+
+#[test]
+fn the_console_takes_json_and_has_a_new_tool_at_once() {
+    let place = Place::new();
+    let manifest = json!({"name": "late", "description": "Says so.", "command": "echo late but here"});
+    let make = "mkdir -p .haft/tools/late; cat > .haft/tools/late/tool.json";
+    let bash = json!({"tool": "bash", "input": {"command": format!("{make} <<'END'\n{manifest}\nEND")}});
+    let ran = place.run_with(&["--yes"], &format!("{bash}\nlate\n")).with(0);
+    assert!(ran.out.contains("\nlate but here\n"), "{ran:?}");
 }
 
 #[test]

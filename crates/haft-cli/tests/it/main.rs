@@ -14,3 +14,4 @@ mod place;
 mod reports;
 mod rules;
 mod serving;
+mod together;

@@ -19,7 +19,14 @@ fn explain_names_the_rule_and_its_line_and_runs_nothing() {
     let asked = place.run(&["explain", "--json", "write", WRITE]).with(0).json();
     assert_eq!(asked["verdict"], "ask");
     assert_eq!(place.read("b.txt"), None);
-    place.run(&["explain", "--json", "nothing", "{}"]).with(2);
+    for (words, reason) in [
+        (["explain", "--json", "nothing", "{}"], "Unknown tool: nothing"),
+        (["explain", "--json", "read", "{}"], "Invalid input"),
+    ] {
+        let explained = place.run(&words).with(2).json();
+        assert_eq!(explained["verdict"], "deny");
+        assert!(explained["reason"].as_str().unwrap().starts_with(reason), "{explained}");
+    }
     let ran = place.run(&["explain", "read", "--path", "secret/key"]).with(0);
     assert!(ran.out.starts_with("deny"), "{ran:?}");
 }

@@ -55,7 +55,8 @@ impl Recorder {
             // Left by processes that were killed; nobody holds them.
             let at = format!("sessions/{session}/{}", entry.name);
             if entry.name.starts_with("run-") && !state.is_held(&at) {
-                let _ = state.remove(&at);
+                // Held for a moment and dropped: that removes it, unless somebody has come to hold it.
+                drop(state.hold(&at));
             }
         }
         Ok(Self { log, clock, run, _held: held })

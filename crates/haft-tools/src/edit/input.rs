@@ -1,5 +1,6 @@
 //! What `edit` takes: a list of replacements, or one beside the path as other hosts write it.
 
+use crate::field::wrong;
 use haft_core::{Failure, PathArg};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,7 +8,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 // The schema neither refuses further fields nor requires those of a replacement: the names that models know
-// from elsewhere are accepted without being advertised, nested ones too. `edits` finds what is wrong.
+// from elsewhere are accepted without being advertised, nested ones too. `edits` finds what is wrong, and gives
+// those fields the types that the runtime gives to what a schema names.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(crate) struct EditInput {
     /// File to change
@@ -24,7 +26,7 @@ pub(crate) struct EditInput {
         alias = "old_str",
         alias = "oldString"
     )]
-    old: Option<String>,
+    old: Option<Value>,
     #[schemars(skip)]
     #[serde(
         alias = "new_string",
@@ -33,10 +35,10 @@ pub(crate) struct EditInput {
         alias = "new_str",
         alias = "newString"
     )]
-    new: Option<String>,
+    new: Option<Value>,
     #[schemars(skip)]
     #[serde(alias = "replace_all", alias = "replaceAll")]
-    all: Option<bool>,
+    all: Option<Value>,
     #[schemars(skip)]
     #[serde(flatten)]
     rest: BTreeMap<String, Value>,
@@ -46,6 +48,7 @@ pub(crate) struct EditInput {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct Given {
     /// Text in the file
+    #[schemars(with = "Option<String>")]
     #[serde(
         alias = "old_string",
         alias = "old_text",
@@ -53,8 +56,9 @@ struct Given {
         alias = "old_str",
         alias = "oldString"
     )]
-    old: Option<String>,
+    old: Option<Value>,
     /// Text instead
+    #[schemars(with = "Option<String>")]
     #[serde(
         alias = "new_string",
         alias = "new_text",
@@ -62,10 +66,11 @@ struct Given {
         alias = "new_str",
         alias = "newString"
     )]
-    new: Option<String>,
+    new: Option<Value>,
     /// Every occurrence
+    #[schemars(with = "Option<bool>")]
     #[serde(alias = "replace_all", alias = "replaceAll")]
-    all: Option<bool>,
+    all: Option<Value>,
     #[schemars(skip)]
     #[serde(flatten)]
     rest: BTreeMap<String, Value>,
@@ -95,32 +100,32 @@ impl EditInput {
                     "/old and /new stand beside /edits: put that replacement into /edits too",
                 ));
             }
-            return Ok(vec![replacement("", self.old.as_deref(), self.new.as_deref(), self.all)?]);
+            return Ok(vec![replacement(
+                "",
+                [self.old.as_ref(), self.new.as_ref()],
+                flag("", self.all.as_ref())?,
+            )?]);
         }
         if self.edits.is_empty() {
             return Err(Failure::invalid(
                 "/edits must have at least one replacement, {\"old\": …, \"new\": …}",
             ));
         }
+        let all = flag("", self.all.as_ref())?;
         let each = self.edits.iter().enumerate().map(|(index, given)| {
             let at = format!("/edits/{index}");
             check_rest(&at, &given.rest)?;
-            replacement(&at, given.old.as_deref(), given.new.as_deref(), given.all.or(self.all))
+            replacement(&at, [given.old.as_ref(), given.new.as_ref()], flag(&at, given.all.as_ref())?.or(all))
         });
         each.collect()
     }
 }
 
-fn replacement(
-    at: &str,
-    old: Option<&str>,
-    new: Option<&str>,
-    all: Option<bool>,
-) -> Result<Replacement, Failure> {
-    let Some(old) = old else {
+fn replacement(at: &str, [old, new]: [Option<&Value>; 2], all: Option<bool>) -> Result<Replacement, Failure> {
+    let Some(old) = text(at, "old", old)? else {
         return Err(Failure::invalid(format!("{at}/old is missing: the text in the file that new replaces")));
     };
-    let Some(new) = new else {
+    let Some(new) = text(at, "new", new)? else {
         return Err(Failure::invalid(format!(
             "{at}/new is missing: the text to put in place of old, empty to take old out"
         )));
@@ -138,6 +143,24 @@ fn replacement(
         )));
     }
     Ok(Replacement { old: old.to_owned(), new: new.to_owned(), all: all.unwrap_or(false) })
+}
+
+fn text<'v>(at: &str, name: &str, value: Option<&'v Value>) -> Result<Option<&'v str>, Failure> {
+    match value {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(other) => Err(Failure::invalid(wrong(&format!("{at}/{name}"), "string", other))),
+    }
+}
+
+fn flag(at: &str, value: Option<&Value>) -> Result<Option<bool>, Failure> {
+    match value {
+        None => Ok(None),
+        Some(Value::Bool(flag)) => Ok(Some(*flag)),
+        Some(Value::String(text)) if text == "true" => Ok(Some(true)),
+        Some(Value::String(text)) if text == "false" => Ok(Some(false)),
+        Some(other) => Err(Failure::invalid(wrong(&format!("{at}/all"), "boolean", other))),
+    }
 }
 
 fn check_rest(at: &str, rest: &BTreeMap<String, Value>) -> Result<(), Failure> {
@@ -167,6 +190,15 @@ mod tests {
         assert_eq!(edits(json!({"path": "f", "edits": [{"oldText": "a", "newText": "b"}]})).unwrap(), one);
         let all = edits(json!({"path": "f", "old": "a", "new": "b", "replace_all": true})).unwrap();
         assert!(all[0].2);
+        for (given, meant) in [(json!("true"), true), (json!("false"), false), (json!(null), false)] {
+            for name in ["all", "replace_all", "replaceAll"] {
+                let one = json!({"old": "a", "new": "b", name: given.clone()});
+                assert_eq!(edits(json!({"path": "f", "edits": [one.clone()]})).unwrap()[0].2, meant, "{one}");
+                let mut flat = one;
+                flat["path"] = json!("f");
+                assert_eq!(edits(flat.clone()).unwrap()[0].2, meant, "{flat}");
+            }
+        }
     }
 
     #[test]
@@ -178,6 +210,19 @@ mod tests {
             (json!({"path": "f", "edits": [{"old": "b", "new": "b"}]}), "the same"),
             (json!({"path": "f", "edits": [{"old": "b"}]}), "/edits/0/new is missing"),
             (json!({"path": "f", "edits": [{"old": "a", "new": "b", "count": 1}]}), "/edits/0/count"),
+            (
+                json!({"path": "f", "old": "a", "new": "b", "replace_all": "yes"}),
+                "/all must be boolean, got \"yes\"",
+            ),
+            (json!({"path": "f", "old": "a", "new": true}), "/new must be string, got true"),
+            (
+                json!({"path": "f", "edits": [{"oldText": 5, "new": "b"}]}),
+                "/edits/0/old must be string, got 5",
+            ),
+            (
+                json!({"path": "f", "edits": [{"old": "a", "new": "b", "replaceAll": 1}]}),
+                "/edits/0/all must be boolean, got 1",
+            ),
             (json!({"path": "f", "mode": 1, "old": "a", "new": "b"}), "/mode"),
             (
                 json!({"path": "f", "edits": [{"old": "a", "new": "b"}], "old": "c", "new": "d"}),

@@ -8,6 +8,7 @@ use super::{
     fold::{End, Fold, fold, trim_end},
     indent::{Shift, indent},
 };
+use crate::text::ends::with_feeds;
 use memchr::memmem::Finder;
 use std::ops::Range;
 
@@ -75,11 +76,30 @@ pub(crate) enum Miss {
     Indentation(usize),
 }
 
-/// Finds the places of a replacement: several only where all are wanted.
+/// Finds the places of a replacement: several only where all are wanted. Where the lines of the text end with
+/// carriage returns, line feeds that were typed stand for those.
 ///
 /// # Errors
 /// A [`Miss`] where there is no place, or more than one.
 pub(crate) fn find(text: &[u8], wanted: &Wanted<'_>) -> Result<Vec<Hit>, Miss> {
+    match with_feeds(text).filter(|_| !wanted.old.contains('\r')) {
+        Some(feeds) => {
+            let hits = find_as_it_is(&feeds, wanted)?;
+            Ok(hits.into_iter().map(|hit| with_returns(hit, wanted)).collect())
+        }
+        None => find_as_it_is(text, wanted),
+    }
+}
+
+/// A hit in a text that had line feeds put in for its carriage returns. New text in which a carriage return was
+/// typed is taken as it is.
+fn with_returns(hit: Hit, wanted: &Wanted<'_>) -> Hit {
+    let is_by_line_end = hit.kind == Kind::Exact && wanted.old.contains('\n');
+    let new = if hit.new.contains('\r') { hit.new } else { hit.new.replace('\n', "\r") };
+    Hit { span: hit.span, new, kind: if is_by_line_end { Kind::LineEnds } else { hit.kind } }
+}
+
+fn find_as_it_is(text: &[u8], wanted: &Wanted<'_>) -> Result<Vec<Hit>, Miss> {
     let finder = Finder::new(wanted.old.as_bytes());
     let starts: Vec<usize> =
         if wanted.all { finder.find_iter(text).collect() } else { places(text, &finder) };
@@ -309,6 +329,27 @@ mod tests {
         check("a\r\nb\r\n", "a\r\nb", "a\nb", "a\nb\r\n", Kind::Exact);
         // No line end is made at the end of the file.
         check("a\nz=3", "z=3\n", "z=4\n", "a\nz=4", Kind::LineEnds);
+    }
+
+    #[test]
+    fn case_f01_carriage_returns_alone_are_line_ends() {
+        check("a\rb\rc", "a\nb", "a\nx\nb", "a\rx\rb\rc", Kind::LineEnds);
+        check("a\rb\r", "b", "b\nc", "a\rb\rc\r", Kind::Exact);
+        check("a\rb\rc\r", "b\n", "", "a\rc\r", Kind::LineEnds);
+        check(
+            "if a:\r\tgo()\r",
+            "if a:\n    go()",
+            "if a:\n    stop()",
+            "if a:\r\tstop()\r",
+            Kind::Indentation,
+        );
+        // Line ends that were typed are meant.
+        check("a\rb\r", "a\rb", "a\nb", "a\nb\r", Kind::Exact);
+        check("a\rb\r", "a\nb", "a\r\nb", "a\r\nb\r", Kind::LineEnds);
+        // One that stands among others is none.
+        assert_eq!(find(b"a\rb\n", &wanted("a\nb", "x")), Err(Miss::Nowhere));
+        let all = Wanted { old: "a\nb", new: "x\ny", all: true };
+        assert_eq!(replace(b"a\rb\ra\rb", &all).unwrap().0, b"x\ry\rx\ry");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::{
     matching::{Kind, Wanted, find},
     refusal::Refused,
 };
-use crate::text::{Coding, View};
+use crate::text::{Coding, LineEnd, View, ends::with_feeds};
 use haft_core::{Failure, Seen};
 use sha2::{Digest, Sha256};
 use std::ops::Range;
@@ -37,12 +37,15 @@ pub(crate) fn plan(path: &str, before: &[u8], edits: &[Replacement]) -> Result<V
     let coding = Coding::of(before);
     let view = View::of(before, coding);
     let text = view.text();
+    let end = LineEnd::of(text);
+    let feeds = with_feeds(text);
     let mut found = Vec::new();
     for (index, edit) in edits.iter().enumerate() {
         let number = (edits.len() > 1).then_some(index + 1);
         let wanted = Wanted { old: &edit.old, new: &edit.new, all: edit.all };
         let hits = find(text, &wanted).map_err(|miss| {
             let from_other = edits.iter().any(|other| other != edit && other.new.contains(&edit.old));
+            let text = feeds.as_deref().unwrap_or(text);
             Refused { path, text, old: &edit.old, number, from_other }.explain(&miss)
         })?;
         found.extend(hits.into_iter().map(|hit| (index + 1, hit)));
@@ -53,7 +56,7 @@ pub(crate) fn plan(path: &str, before: &[u8], edits: &[Replacement]) -> Result<V
     let mut previous: Option<(usize, usize)> = None;
     let (mut at, mut line) = (0, 1);
     for (number, hit) in found {
-        line += line_feeds(text, &(at..hit.span.start));
+        line += line_ends(end, text, &(at..hit.span.start));
         at = hit.span.start;
         if let Some((other, end)) = previous
             && hit.span.start < end
@@ -70,9 +73,9 @@ pub(crate) fn plan(path: &str, before: &[u8], edits: &[Replacement]) -> Result<V
                  to UTF-8 first, for example with iconv."
             ))
         })?;
-        let inner = line_feeds(text, &(hit.span.start..hit.span.end.saturating_sub(1)));
-        let lost = line_feeds(text, &hit.span);
-        let fresh = line_feeds(hit.new.as_bytes(), &(0..hit.new.len()));
+        let inner = line_ends(end, text, &(hit.span.start..hit.span.end.saturating_sub(1)));
+        let lost = line_ends(end, text, &hit.span);
+        let fresh = line_ends(end, hit.new.as_bytes(), &(0..hit.new.len()));
         changes.push(Change {
             span: view.span(&hit.span),
             new,
@@ -106,11 +109,14 @@ pub(crate) fn digest(before: &[u8], changes: &[Change]) -> Vec<u8> {
         hasher.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
         hasher.update(part);
     };
+    let end = LineEnd::of(before).byte();
     for change in changes {
         let left = before.get(..change.span.start).unwrap_or_default();
-        let left = left.get(memchr::memrchr(b'\n', left).map_or(0, |end| end + 1)..).unwrap_or_default();
-        let right = before.get(change.span.end..).unwrap_or_default();
-        let right = right.get(..memchr::memchr(b'\n', right).unwrap_or(right.len())).unwrap_or_default();
+        let left = left.get(memchr::memrchr(end, left).map_or(0, |at| at + 1)..).unwrap_or_default();
+        // A span that takes its line end with it has nothing right of it on its line.
+        let ends_line = before.get(change.span.clone()).is_some_and(|span| span.ends_with(b"\n"));
+        let right = if ends_line { &[] } else { before.get(change.span.end..).unwrap_or_default() };
+        let right = right.get(..memchr::memchr(end, right).unwrap_or(right.len())).unwrap_or_default();
         take(left.get(left.len().saturating_sub(CONTEXT_BYTES)..).unwrap_or_default());
         take(before.get(change.span.clone()).unwrap_or_default());
         take(right.get(..CONTEXT_BYTES).unwrap_or(right));
@@ -136,8 +142,8 @@ pub(crate) fn carry(seen: &Seen, changes: &[Change], hash: &str, total: u64) -> 
     Seen { hash: hash.into(), lines: lines.collect(), total }
 }
 
-fn line_feeds(text: &[u8], span: &Range<usize>) -> u64 {
-    let count = memchr::memchr_iter(b'\n', text.get(span.clone()).unwrap_or_default()).count();
+fn line_ends(end: LineEnd, text: &[u8], span: &Range<usize>) -> u64 {
+    let count = memchr::memchr_iter(end.byte(), text.get(span.clone()).unwrap_or_default()).count();
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
@@ -187,6 +193,8 @@ mod tests {
         let agreed = digest_of(b"1\na b a\n2\n");
         assert_eq!(agreed, digest_of(b"other\nlines\na b a\n3\n"));
         assert_ne!(agreed, digest_of(b"1\na b x\n2\n"));
+        let of_line = |before: &[u8]| digest(before, &plan("f", before, &edits(&[("b\n", "c\n")])).unwrap());
+        assert_eq!(of_line(b"a\nb\nd\n"), of_line(b"A\nb\nD\n"));
     }
 
     #[test]
@@ -201,5 +209,18 @@ mod tests {
         let carried = carry(&seen, &changes, "new", 5);
         assert_eq!(carried.lines, [(1, 3), (5, 5)]);
         assert!(carry(&Seen::whole("old", 5), &changes, "new", 5).is_whole());
+    }
+
+    #[test]
+    fn lines_that_end_with_carriage_returns_are_counted_too() {
+        let before = b"1\r2\r3\r4\r";
+        let changes = plan("f", before, &edits(&[("2\n", "2\nnew\n"), ("4\n", "")])).unwrap();
+        assert_eq!(apply(before, &changes), b"1\r2\rnew\r3\r");
+        assert_eq!(
+            changes.iter().map(|change| (change.lines, change.gained)).collect::<Vec<_>>(),
+            [((2, 2), 1), ((4, 4), -1)]
+        );
+        let error = edited(b"go = 1\rgo  = 2\r", &[("go = 2", "x")]).unwrap_err();
+        assert!(error.contains("Nearest is line"), "{error}");
     }
 }

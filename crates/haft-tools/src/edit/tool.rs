@@ -6,7 +6,7 @@ use super::{
     plan::{Change, apply, carry, digest, plan},
 };
 use crate::text::{
-    Coding, View,
+    Coding, LineEnd, View,
     diff::{Diff, diff},
     paths,
     whole::{count_lines, read_whole, sha256_hex},
@@ -100,6 +100,12 @@ impl Ready {
         );
         diff(name, old.text(), new.text())
     }
+
+    /// Whether the same character parts the lines before and after, so that their numbers can be compared.
+    fn keeps_line_ends(&self) -> bool {
+        let end = |bytes: &[u8]| LineEnd::of(View::of(bytes, Coding::of(bytes)).text());
+        end(&self.before) == end(&self.after)
+    }
 }
 
 impl Job {
@@ -161,7 +167,10 @@ impl Job {
         let total = count_lines(View::of(&ready.after, Coding::of(&ready.after)).text());
         let mut text = describe(&self.name, &ready.changes);
         let seen = match &self.seen {
-            Some(seen) if *seen.hash == *ready.before_hash => Some(carry(seen, &ready.changes, &hash, total)),
+            Some(seen) if *seen.hash == *ready.before_hash => {
+                let is_known = seen.is_whole() || ready.keeps_line_ends();
+                is_known.then(|| carry(seen, &ready.changes, &hash, total))
+            }
             Some(_) => {
                 text.push_str(
                     "\nThe file was changed elsewhere since it was last read; these places were still \

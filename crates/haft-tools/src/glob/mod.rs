@@ -14,4 +14,5 @@ mod split;
 mod tool;
 
 pub(crate) use say::{counted, unreadable};
+pub(crate) use search::Hidden;
 pub(crate) use tool::GlobTool;

@@ -63,11 +63,11 @@ pub(super) struct Survey {
 
 /// How many matches are hidden.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Hidden {
+pub(crate) struct Hidden {
     /// How many were counted.
-    pub(super) count: u64,
+    pub(crate) count: u64,
     /// Whether there may be more.
-    pub(super) at_least: bool,
+    pub(crate) at_least: bool,
 }
 
 impl Query {

@@ -1,8 +1,10 @@
 //! The input of `grep`.
 
+use crate::field::wrong;
 use haft_core::PathArg;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error};
+use serde_json::Value;
 
 /// What to search for, where, and how to show it.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -17,7 +19,7 @@ pub(crate) struct GrepInput {
     #[serde(rename = "type")]
     pub(crate) kind: Option<String>,
     /// content (default), files or count
-    // A plain string in the schema, so that the names other tools use for a mode reach serde.
+    // A plain string in the schema, so that the names other tools use for a mode arrive.
     #[schemars(with = "Option<String>")]
     pub(crate) mode: Option<GrepMode>,
     /// Lines around each match
@@ -34,19 +36,27 @@ pub(crate) struct GrepInput {
 }
 
 /// What is shown of a match.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum GrepMode {
     /// Matching lines.
     #[default]
-    #[serde(alias = "lines")]
     Content,
     /// Paths of files with a match.
-    #[serde(alias = "files_with_matches")]
     Files,
     /// Matching lines counted by file.
-    #[serde(alias = "counts")]
     Count,
+}
+
+impl<'de> Deserialize<'de> for GrepMode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let given = Value::deserialize(deserializer)?;
+        match given.as_str() {
+            Some("content" | "lines") => Ok(Self::Content),
+            Some("files" | "files_with_matches") => Ok(Self::Files),
+            Some("count" | "counts") => Ok(Self::Count),
+            _ => Err(D::Error::custom(wrong("/mode", "one of files, content, count", &given))),
+        }
+    }
 }
 
 impl GrepInput {

@@ -5,9 +5,9 @@ use super::{
     page::{Page, Window},
     verdict::{searched, text},
 };
-use crate::text::paths;
+use crate::{glob::Hidden, text::paths};
 use haft_core::{
-    Cx, Effects, Failure, Files, GrepQuery, Output, RealPath, Risk, SessionView, Spec, Tool, Touch,
+    Cx, Effects, Failure, FileKind, Files, GrepQuery, Output, RealPath, Risk, SessionView, Spec, Tool, Touch,
     WalkOptions, WalkReport,
 };
 use serde_json::json;
@@ -15,6 +15,8 @@ use std::{ops::ControlFlow, sync::Arc};
 
 /// Matches (or files) shown unless the caller says otherwise.
 const LIMIT: u32 = 250;
+/// Most entries that are visited only to count what is hidden.
+const SURVEY_MAX_ENTRIES: u64 = 20_000;
 /// Most lines of context.
 const CONTEXT_MAX: u32 = 100;
 
@@ -67,14 +69,15 @@ impl Tool for GrepTool {
             named: input.path.is_some(),
             tree,
         };
-        let (page, report) = cx.blocking(move || job.search(files.as_ref())).await?;
+        let (page, report, hidden) = cx.blocking(move || job.search(files.as_ref())).await?;
         let metadata = json!({
             "matches": page.matches,
             "filesWithMatches": page.files,
             "filesSearched": searched(&report),
             "shown": page.shown,
+            "hidden": hidden.count,
         });
-        let output = Output::text(text(&page, &report)).with_metadata(metadata);
+        let output = Output::text(text(&page, &report, hidden)).with_metadata(metadata);
         if cx.cancel.is_fired() {
             let failure = Failure::cancelled();
             return Err(if page.matches > 0 { failure.with_partial(output) } else { failure });
@@ -123,14 +126,33 @@ struct Job {
 }
 
 impl Job {
-    fn search(mut self, files: &dyn Files) -> Result<(Page, WalkReport), Failure> {
+    fn search(mut self, files: &dyn Files) -> Result<(Page, WalkReport, Hidden), Failure> {
         let (page, report) = self.page(files)?;
         if report.files > 0 || !self.named || !self.is_hidden_whole(files) {
-            return Ok((page, report));
+            let hidden = if page.matches == 0 { self.hidden(files, &report) } else { Hidden::default() };
+            return Ok((page, report, hidden));
         }
         // A folder that the caller names is searched, though ignore rules hide all of it.
         self.query.walk.ignored = true;
-        self.page(files)
+        let (page, report) = self.page(files)?;
+        Ok((page, report, Hidden::default()))
+    }
+
+    /// How many files ignore rules kept from the search, as far as it is cheap to say.
+    fn hidden(&self, files: &dyn Files, report: &WalkReport) -> Hidden {
+        let options = WalkOptions { ignored: true, ..self.query.walk.clone() };
+        let (mut entries, mut found, mut at_least) = (0_u64, 0_u64, false);
+        let walked = files.walk(&self.tree, &options, &mut |entry| {
+            entries += 1;
+            found += u64::from(entry.kind == FileKind::File);
+            at_least = entries >= SURVEY_MAX_ENTRIES;
+            if at_least { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        // One file, which is searched whatever hides it, can't be walked.
+        if walked.is_err() {
+            return Hidden::default();
+        }
+        Hidden { count: found.saturating_sub(report.files), at_least }
     }
 
     fn page(&self, files: &dyn Files) -> Result<(Page, WalkReport), Failure> {

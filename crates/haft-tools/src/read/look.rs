@@ -80,7 +80,7 @@ impl Look {
         };
         let wish = Wish { first, limit: self.limit, columns: self.columns };
         let (mut offset, skip) = survey.place(first);
-        let mut pager = Pager::new(survey.coding, wish, skip);
+        let mut pager = Pager::new(survey.coding, survey.ends.line_end(), wish, skip);
         while !cancel.is_fired() {
             let block = survey::block(files, at, offset)?;
             let mark = if offset == 0 { survey.coding.bom().len() } else { 0 };

@@ -1,6 +1,6 @@
 //! The lines asked for, taken from a stream of blocks.
 
-use crate::text::{Coding, grouped, visible};
+use crate::text::{Coding, LineEnd, grouped, visible};
 use encoding_rs::Decoder;
 use haft_core::{OUTPUT_MAX_BYTES, OUTPUT_MAX_LINES};
 use std::fmt::Write as _;
@@ -82,6 +82,7 @@ impl Page {
 /// Makes a page of pieces of a file, in memory that depends on neither file nor line length.
 pub(crate) struct Pager {
     coding: Coding,
+    end: LineEnd,
     decoder: Decoder,
     wish: Wish,
     skip: u64,
@@ -123,10 +124,11 @@ impl Line {
 
 impl Pager {
     /// A pager that is fed from the start of a line, `skip` line ends before the first line of the wish.
-    pub(crate) fn new(coding: Coding, wish: Wish, skip: u64) -> Self {
+    pub(crate) fn new(coding: Coding, end: LineEnd, wish: Wish, skip: u64) -> Self {
         let most = u64::try_from(OUTPUT_MAX_LINES).unwrap_or(u64::MAX);
         Self {
             coding,
+            end,
             decoder: coding.encoding().new_decoder_without_bom_handling(),
             wish,
             skip,
@@ -139,9 +141,9 @@ impl Pager {
 
     /// Takes the next piece, which holds whole units of the coding; says whether more is wanted.
     pub(crate) fn feed(&mut self, mut piece: &[u8]) -> bool {
-        let width = self.coding.line_feed().len();
+        let width = self.coding.line_end(self.end).len();
         while self.left > 0 && !piece.is_empty() {
-            let end = self.coding.find_line_feed(piece);
+            let end = self.coding.find_line_end(self.end, piece);
             let (content, rest) = match end {
                 Some(at) => (piece.get(..at), piece.get(at + width..)),
                 None => (Some(piece), None),
@@ -228,7 +230,7 @@ mod tests {
 
     fn page(bytes: &[u8], first: u64, limit: u64, columns: Columns) -> Page {
         let coding = Coding::of(bytes);
-        let mut pager = Pager::new(coding, Wish { first, limit, columns }, first - 1);
+        let mut pager = Pager::new(coding, LineEnd::of(bytes), Wish { first, limit, columns }, first - 1);
         // Two bytes at a time: nothing may depend on where pieces end.
         for piece in bytes[coding.bom().len()..].chunks(2) {
             if !pager.feed(piece) {
@@ -251,7 +253,8 @@ mod tests {
     fn line_ends_and_control_characters_are_shown_as_they_should() {
         assert_eq!(text(b"a\r\nb\rc\r\n"), "1│a\n2│b␍c\n");
         assert_eq!(text(b"a\x1b[0m\n\n"), "1│a␛[0m\n2│\n");
-        assert_eq!(text(b"a\r"), "1│a␍\n");
+        assert_eq!(text(b"a\nb\r"), "1│a\n2│b␍\n");
+        assert_eq!(text(b"a\r\rb\r"), "1│a\n2│\n3│b\n");
         assert!(page(b"a\x07", 1, 1, Columns::default()).signs);
         assert!(!page(b"a\tb", 1, 1, Columns::default()).signs);
     }

@@ -1,6 +1,6 @@
 //! What a whole file is, found in one pass over its blocks.
 
-use crate::text::{Coding, Ends, coding, whole::WHOLE_MAX_BYTES};
+use crate::text::{Coding, Ends, LineEnd, coding, whole::WHOLE_MAX_BYTES};
 use haft_core::{Cancel, Failure, Files, RealPath};
 use sha2::{Digest, Sha256};
 
@@ -45,7 +45,7 @@ impl Survey {
                 break;
             }
             pass.take(&block);
-            if pass.hasher.is_none() && pass.line_ends > enough {
+            if pass.hasher.is_none() && pass.ends_of(pass.ends.line_end()) > enough {
                 pass.is_whole = false;
                 break;
             }
@@ -98,10 +98,12 @@ struct Pass {
     hasher: Option<Sha256>,
     /// What the byte order mark says, once the first block is there.
     coding: Option<Coding>,
-    line_ends: u64,
-    ends_open: bool,
+    /// Whether the last line has no end, by either line end.
+    is_open: [bool; 2],
     ends: Ends,
-    before_block: Vec<u64>,
+    /// The number of line feeds and of carriage returns before each block: which of them part the lines is
+    /// known at the end.
+    before_block: Vec<[u64; 2]>,
     utf8: Utf8Check,
     is_whole: bool,
 }
@@ -112,8 +114,7 @@ impl Pass {
             len: 0,
             hasher: Some(Sha256::new()),
             coding: None,
-            line_ends: 0,
-            ends_open: false,
+            is_open: [false; 2],
             ends: Ends::default(),
             before_block: Vec::new(),
             utf8: Utf8Check::default(),
@@ -128,7 +129,7 @@ impl Pass {
         }
         let units = self.coding.unwrap_or(Coding::Utf8);
         let text = if is_first { block.get(units.bom().len()..).unwrap_or_default() } else { block };
-        self.before_block.push(self.line_ends);
+        self.before_block.push([self.ends_of(LineEnd::Feed), self.ends_of(LineEnd::Return)]);
         self.count(units, text);
         if self.coding.is_none() {
             self.utf8.take(block, self.len);
@@ -143,7 +144,6 @@ impl Pass {
     }
 
     fn count(&mut self, coding: Coding, text: &[u8]) {
-        let before = self.ends;
         match coding {
             Coding::Utf16Le => {
                 text.chunks(2).for_each(|unit| self.ends.feed(wide_unit(unit.first(), unit.get(1))));
@@ -153,9 +153,16 @@ impl Pass {
             }
             _ => text.iter().for_each(|byte| self.ends.feed(*byte)),
         }
-        self.line_ends += (self.ends.lf + self.ends.crlf) - (before.lf + before.crlf);
         if !text.is_empty() {
-            self.ends_open = !text.ends_with(coding.line_feed());
+            self.is_open = [LineEnd::Feed, LineEnd::Return].map(|end| !text.ends_with(coding.line_end(end)));
+        }
+    }
+
+    /// How many of these there were so far.
+    fn ends_of(&self, end: LineEnd) -> u64 {
+        match end {
+            LineEnd::Feed => self.ends.lf + self.ends.crlf,
+            LineEnd::Return => self.ends.returns(),
         }
     }
 
@@ -168,13 +175,18 @@ impl Pass {
 
     fn finish(mut self, coding: Coding) -> Survey {
         self.ends.finish();
+        let end = self.ends.line_end();
+        let of = |[feeds, returns]: [u64; 2]| if end == LineEnd::Feed { feeds } else { returns };
+        let [feed_open, return_open] = self.is_open;
+        let is_open = if end == LineEnd::Feed { feed_open } else { return_open };
+        let lines = self.ends_of(end) + u64::from(is_open);
         Survey {
             len: self.len,
             hash: self.hasher.filter(|_| self.is_whole).map(|hasher| format!("{:x}", hasher.finalize())),
-            lines: self.is_whole.then(|| self.line_ends + u64::from(self.ends_open)),
+            lines: self.is_whole.then_some(lines),
             coding,
             ends: self.ends,
-            before_block: self.before_block,
+            before_block: self.before_block.into_iter().map(of).collect(),
         }
     }
 }
@@ -241,6 +253,10 @@ mod tests {
             (vec![b"a\n".as_slice()], 1),
             (vec![b"a\r".as_slice(), b"\nb"], 2),
             (vec![b"\xFF\xFEa\0\n\0".as_slice(), b"b\0"], 2),
+            (vec![b"a\r".as_slice(), b"b\rc"], 3),
+            (vec![b"a\r".as_slice(), b"b\r"], 2),
+            (vec![b"\xFE\xFF\0a\0\r".as_slice(), b"\0b"], 2),
+            (vec![b"a\rb\r".as_slice(), b"c\n"], 1),
         ] {
             assert_eq!(survey(&blocks).lines, Some(lines), "{blocks:?}");
         }
@@ -267,5 +283,7 @@ mod tests {
         assert_eq!(survey.place(5), (2 * block, 1));
         assert_eq!(survey.place(9), (2 * block, 5));
         assert_eq!(survey.place(20), (3 * block, 11));
+        let returns = self::survey(&[b"a\r", b"b\rc"]);
+        assert_eq!([returns.place(2), returns.place(3)], [(0, 1), (block, 1)]);
     }
 }

@@ -1,5 +1,6 @@
 //! Which encoding a file is in, and text turned into it without loss.
 
+use super::LineEnd;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use std::fmt;
@@ -126,20 +127,22 @@ impl Coding {
         }
     }
 
-    /// The bytes of a line feed.
-    pub(crate) fn line_feed(self) -> &'static [u8] {
-        match self {
-            Self::Utf16Le => &[b'\n', 0],
-            Self::Utf16Be => &[0, b'\n'],
-            Self::Utf8 | Self::Utf8Bom | Self::Damaged | Self::Legacy(_) => b"\n",
+    /// The bytes of a line end.
+    pub(crate) fn line_end(self, end: LineEnd) -> &'static [u8] {
+        match (self, end) {
+            (Self::Utf16Le, LineEnd::Feed) => &[b'\n', 0],
+            (Self::Utf16Le, LineEnd::Return) => &[b'\r', 0],
+            (Self::Utf16Be, LineEnd::Feed) => &[0, b'\n'],
+            (Self::Utf16Be, LineEnd::Return) => &[0, b'\r'],
+            (Self::Utf8 | Self::Utf8Bom | Self::Damaged | Self::Legacy(_), LineEnd::Feed) => b"\n",
+            (Self::Utf8 | Self::Utf8Bom | Self::Damaged | Self::Legacy(_), LineEnd::Return) => b"\r",
         }
     }
 
-    /// Where the next line feed is in bytes that start at a whole character. No legacy encoding that is ever
+    /// Where the next line end is in bytes that start at a whole character. No legacy encoding that is ever
     /// guessed has that byte inside a longer character.
-    pub(crate) fn find_line_feed(self, bytes: &[u8]) -> Option<usize> {
-        let line_feed = self.line_feed();
-        match line_feed {
+    pub(crate) fn find_line_end(self, end: LineEnd, bytes: &[u8]) -> Option<usize> {
+        match self.line_end(end) {
             [byte] => memchr::memchr(*byte, bytes),
             wide => bytes.chunks(wide.len()).position(|unit| unit == wide).map(|index| index * wide.len()),
         }
@@ -216,7 +219,8 @@ mod tests {
     #[test]
     fn a_wide_line_feed_is_found_at_whole_units_only() {
         // U+0A0A holds the byte twice and is no line feed.
-        assert_eq!(Coding::Utf16Le.find_line_feed(&[0x0A, 0x0A, 0x0A, 0x00]), Some(2));
-        assert_eq!(Coding::Utf16Be.find_line_feed(&[0x0A, 0x00, 0x00, 0x0A]), Some(2));
+        assert_eq!(Coding::Utf16Le.find_line_end(LineEnd::Feed, &[0x0A, 0x0A, 0x0A, 0x00]), Some(2));
+        assert_eq!(Coding::Utf16Be.find_line_end(LineEnd::Feed, &[0x0A, 0x00, 0x00, 0x0A]), Some(2));
+        assert_eq!(Coding::Utf16Le.find_line_end(LineEnd::Return, &[0x0D, 0x0D, 0x0D, 0x00]), Some(2));
     }
 }

@@ -1,6 +1,6 @@
 //! Unified diffs for people.
 
-use super::{View, visible};
+use super::{View, ends::with_feeds, visible};
 use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices_deadline, group_diff_ops};
 use std::{
     fmt::Write as _,
@@ -25,12 +25,20 @@ pub(crate) struct Diff {
     pub(crate) removed: usize,
 }
 
-/// Compares two texts by line. What is equal before the first and after the last change is passed over at the
-/// speed of a comparison, since most changes to a long file are short.
+/// Compares two texts by line; carriage returns part lines where neither text has anything else.
 pub(crate) fn diff(path: &str, before: &[u8], after: &[u8]) -> Diff {
     if before == after {
         return Diff::default();
     }
+    match (with_feeds(before), with_feeds(after)) {
+        (Some(before), Some(after)) => by_line(path, &before, &after),
+        _ => by_line(path, before, after),
+    }
+}
+
+/// What is equal before the first and after the last change is passed over at the speed of a comparison, since
+/// most changes to a long file are short.
+fn by_line(path: &str, before: &[u8], after: &[u8]) -> Diff {
     let start = line_start(before, common_prefix(before, after));
     let (old, new) = (before.get(start..).unwrap_or_default(), after.get(start..).unwrap_or_default());
     let equal_end = whole_lines(old, common_suffix(old, new));
@@ -169,5 +177,7 @@ mod tests {
         assert_eq!(diff("a", b"x", b"x"), Diff::default());
         assert_eq!(diff("a", b"", b"x\n").text, "--- a/a\n+++ b/a\n@@ -1,0 +1,1 @@\n+x\n");
         assert_eq!(diff("a", b"a\na\na\n", b"a\na\n").removed, 1);
+        assert_eq!(diff("a", b"a\rb\r", b"a\rc\r").text, "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n");
+        assert_eq!(diff("a", b"a\rb\r", b"a\nb\n").removed, 1);
     }
 }

@@ -1,5 +1,37 @@
 //! Which line ends a text has.
 
+/// The character that parts the lines of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LineEnd {
+    /// A line feed, whether or not a carriage return stands before it.
+    Feed,
+    /// A carriage return, where a text has those and no line feed.
+    Return,
+}
+
+impl LineEnd {
+    /// The line end of a text.
+    pub(crate) fn of(text: &[u8]) -> Self {
+        let is_return = memchr::memchr(b'\n', text).is_none() && memchr::memchr(b'\r', text).is_some();
+        if is_return { Self::Return } else { Self::Feed }
+    }
+
+    /// Its character.
+    pub(crate) fn byte(self) -> u8 {
+        match self {
+            Self::Feed => b'\n',
+            Self::Return => b'\r',
+        }
+    }
+}
+
+/// A text whose lines end with carriage returns, with line feeds in their place: every byte stays where it is.
+/// None for any other text.
+pub(crate) fn with_feeds(text: &[u8]) -> Option<Vec<u8>> {
+    let feed = |byte: &u8| if *byte == b'\r' { b'\n' } else { *byte };
+    (LineEnd::of(text) == LineEnd::Return).then(|| text.iter().map(feed).collect())
+}
+
 /// Counts of each kind of line end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Ends {
@@ -40,6 +72,17 @@ impl Ends {
         self.after_cr = false;
     }
 
+    /// All carriage returns so far, those before a line feed too.
+    pub(crate) fn returns(&self) -> u64 {
+        self.cr + self.crlf + u64::from(self.after_cr)
+    }
+
+    /// The character that parts the lines.
+    pub(crate) fn line_end(&self) -> LineEnd {
+        let has_feeds = self.lf + self.crlf > 0;
+        if has_feeds || self.returns() == 0 { LineEnd::Feed } else { LineEnd::Return }
+    }
+
     /// Whether every line ends with carriage return and line feed.
     pub(crate) fn is_crlf(&self) -> bool {
         self.crlf > 0 && self.lf == 0 && self.cr == 0
@@ -50,6 +93,7 @@ impl Ends {
         match (self.lf, self.crlf, self.cr) {
             (_, 0, 0) => None,
             (0, _, 0) => Some("CRLF line ends".to_owned()),
+            (0, 0, _) => Some("CR line ends".to_owned()),
             (lf, crlf, cr) => {
                 let kinds = [(lf, "LF"), (crlf, "CRLF"), (cr, "CR alone")];
                 let named: Vec<String> = kinds
@@ -72,9 +116,26 @@ mod tests {
         assert_eq!(Ends::of(b"a\nb\n").describe(), None);
         assert_eq!(Ends::of(b"a\r\nb\r\n").describe().unwrap(), "CRLF line ends");
         assert!(Ends::of(b"a\r\nb").is_crlf());
+        assert_eq!(Ends::of(b"a\rb\r").describe().unwrap(), "CR line ends");
         assert_eq!(
             Ends::of(b"a\r\r\nb\nc\r").describe().unwrap(),
             "mixed line ends: 1 LF, 1 CRLF, 2 CR alone"
         );
+    }
+
+    #[test]
+    fn carriage_returns_part_lines_only_where_no_line_feed_does() {
+        for (text, end) in [
+            (b"".as_slice(), LineEnd::Feed),
+            (b"a", LineEnd::Feed),
+            (b"a\rb", LineEnd::Return),
+            (b"a\r", LineEnd::Return),
+            (b"a\r\nb\rc", LineEnd::Feed),
+            (b"a\rb\n", LineEnd::Feed),
+        ] {
+            assert_eq!((LineEnd::of(text), Ends::of(text).line_end()), (end, end), "{text:?}");
+        }
+        assert_eq!(with_feeds(b"a\rb\r").unwrap(), b"a\nb\n");
+        assert_eq!(with_feeds(b"a\rb\n"), None);
     }
 }

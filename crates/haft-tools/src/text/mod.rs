@@ -17,7 +17,7 @@ pub(crate) mod visible;
 pub(crate) mod whole;
 
 pub(crate) use coding::Coding;
-pub(crate) use ends::Ends;
+pub(crate) use ends::{Ends, LineEnd};
 pub(crate) use projection::Projection;
 pub(crate) use size::{grouped, size};
 pub(crate) use view::View;

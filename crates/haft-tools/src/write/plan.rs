@@ -4,7 +4,7 @@ use super::fit::fit;
 use crate::{
     read::{COLUMNS_MAX, LINE_MAX_CHARS},
     text::{
-        Coding, View, binary,
+        Coding, LineEnd, View, binary,
         diff::{Diff, diff},
         grouped,
         whole::{count_lines, read_whole, sha256_hex},
@@ -164,7 +164,8 @@ impl Unseen {
         let line = first_unseen(seen);
         let view = View::of(content, Coding::of(content));
         let before = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
-        let text = view.text().split(|byte| *byte == b'\n').nth(before).unwrap_or_default();
+        let end = LineEnd::of(view.text()).byte();
+        let text = view.text().split(|byte| *byte == end).nth(before).unwrap_or_default();
         let text = text.strip_suffix(b"\r").unwrap_or(text);
         Self { line, chars: View::shown(text).chars().count(), total: seen.total }
     }

@@ -4,7 +4,10 @@ use super::{
     input::WriteInput,
     plan::{Plan, Wanted},
 };
-use crate::text::{grouped, paths, whole::sha256_hex};
+use crate::{
+    glob::counted,
+    text::{paths, whole::sha256_hex},
+};
 use haft_core::{
     Cancel, Cx, Effects, Failure, FileChange, Files, Output, Permission, Preview, RealPath, Risk, Seen,
     SessionView, Spec, Tool, Touch,
@@ -104,7 +107,7 @@ impl Job {
         let (name, lines) = (&self.name, plan.lines());
         let verb = if plan.before.is_some() { "Overwrote" } else { "Created" };
         let bytes = u64::try_from(plan.after.len()).unwrap_or(u64::MAX);
-        let mut text = format!("{verb} {name}: {} bytes, {} lines", grouped(bytes), grouped(lines));
+        let mut text = format!("{verb} {name}: {}, {}", counted(bytes, "byte"), counted(lines, "line"));
         for note in &plan.notes {
             text.push_str(", ");
             text.push_str(note);

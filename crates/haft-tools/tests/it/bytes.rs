@@ -54,6 +54,9 @@ async fn case_f01_line_feeds_typed_match_crlf_and_inserted_lines_take_it() {
             // Line ends that were typed are meant.
             (b"a\r\nb\r\n", "a\r\nb", "a\nb", b"a\nb\r\n"),
             (b"a\nb\n", "a\nb", "a\r\nb", b"a\r\nb\n"),
+            // Where nothing but carriage returns ends lines, line feeds stand for those.
+            (b"a\rb\rc", "a\nb", "a\nx\nb", b"a\rx\rb\rc"),
+            (b"a\rb\r", "b\n", "b\nc\n", b"a\rb\rc\r"),
         ],
     )
     .await;

@@ -151,3 +151,21 @@ async fn the_question_shows_the_change_and_the_result_names_the_line() {
     assert_eq!(ended.output.files.len(), 1);
     assert_eq!(ended.output.files[0].path.beneath.as_ref(), "src/f.rs");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flags_under_any_name_are_coerced_or_refused_with_their_place() {
+    let kit = kit();
+    for input in [
+        json!({"path": "f", "old": "x", "new": "y", "all": "true"}),
+        json!({"file_path": "f", "old_string": "x", "new_string": "y", "replace_all": "true"}),
+        json!({"path": "f", "edits": [{"old": "x", "new": "y", "replaceAll": "true"}]}),
+    ] {
+        kit.write("f", "x x\n");
+        done(&call(&kit, "edit", input).await);
+        assert_eq!(signs(kit.read("f")), signs("y y\n"));
+    }
+    let text = invalid(&call(&kit, "edit", json!({"path": "f", "old": "x", "new": "y", "all": "yes"})).await);
+    has(&text, &["/all must be boolean, got \"yes\""]);
+    let text = invalid(&call(&kit, "grep", json!({"pattern": "x", "mode": "zzz"})).await);
+    has(&text, &["/mode must be one of files, content, count, got \"zzz\""]);
+}

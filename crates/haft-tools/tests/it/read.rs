@@ -93,7 +93,8 @@ async fn what_cannot_be_seen_is_told() {
     for (content, parts) in [
         (b"a\r\nb\r\n".as_slice(), ["1│a\n2│b", "CRLF line ends"]),
         (b"k=1\r\nm=2\nz=3", ["3│z=3", "mixed line ends: 1 LF, 1 CRLF"]),
-        (b"a\rb\r", ["1│a␍b␍", "2 CR alone"]),
+        (b"a\rb\r", ["1│a\n2│b", "CR line ends"]),
+        (b"a\rb\r\n", ["1│a␍b", "1 CR alone"]),
         (b"\xEF\xBB\xBFa\n", ["1│a", "UTF-8 with BOM"]),
         (b"\xFF\xFEa\0\n\0b\0", ["1│a\n2│b", "UTF-16LE"]),
         (b"\xFE\xFF\0a\0\n\0b", ["1│a\n2│b", "UTF-16BE"]),

@@ -121,6 +121,10 @@ async fn ignored_and_hidden_files_are_searched_only_where_named() {
     assert_eq!(text, "src/a.js\n[1 file shown]");
     has(&done(&grep(&kit, json!({"pattern": "needle", "path": "dist"})).await), &["dist/a.js:1:needle"]);
     has(&done(&grep(&kit, json!({"pattern": "needle", "path": ".env"})).await), &[".env:1:needle"]);
+    let text = done(&grep(&kit, json!({"pattern": "zebra"})).await);
+    has(&text, &["No matches in 1 file searched.", "[3 files hidden by ignore rules", "ignored=true"]);
+    let text = done(&grep(&kit, json!({"pattern": "zebra", "glob": "*.env"})).await);
+    has(&text, &["Nothing was searched", "[1 file hidden"]);
 }
 
 /// What rules deny, reached by every way in.

@@ -1,6 +1,7 @@
 //! A line of the tool console, taken apart. Pure.
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
 
 /// What a line asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,9 +35,12 @@ pub(super) enum ConsoleInput {
 }
 
 impl ConsoleLine {
-    /// Reads a line: a word of the console, or a tool's name with JSON or `key=value` pairs.
+    /// Reads a line: a word of the console, a tool's name with JSON or `key=value` pairs, or all of it as JSON.
     pub(super) fn parse(line: &str) -> Self {
         let line = line.trim();
+        if line.starts_with('{') {
+            return whole(line).unwrap_or_else(Self::Wrong);
+        }
         let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
         match (name, rest) {
@@ -53,6 +57,23 @@ impl ConsoleLine {
             },
         }
     }
+}
+
+/// A call that is written as one JSON object.
+fn whole(line: &str) -> Result<ConsoleLine, String> {
+    let form = "a call as JSON is {\"tool\": \"…\", \"input\": {…}}";
+    let given: Whole<'_> = serde_json::from_str(line).map_err(|error| format!("{form}: {error}"))?;
+    let input = given.input.map_or("{}", RawValue::get).to_owned();
+    Ok(ConsoleLine::Call { tool: given.tool, input: ConsoleInput::Json(input) })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Whole<'a> {
+    tool: String,
+    /// As it was typed, to be read by the runtime.
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
 }
 
 fn pairs(text: &str) -> Result<Vec<(String, Option<String>)>, String> {
@@ -134,12 +155,17 @@ mod tests {
                 call("grep", pairs(&[("pattern", Some("\\d+")), ("path", Some(""))])),
             ),
             ("grep {\"pattern\": \"x\"", call("grep", ConsoleInput::Json("{\"pattern\": \"x\"".to_owned()))),
+            (
+                "{\"tool\": \"read\", \"input\": {\"path\": \"a\"}}",
+                call("read", ConsoleInput::Json("{\"path\": \"a\"}".to_owned())),
+            ),
+            ("{\"tool\":\"tree\"}", call("tree", ConsoleInput::Json("{}".to_owned()))),
             ("help name=grep", call("help", pairs(&[("name", Some("grep"))]))),
         ];
         for (line, expected) in cases {
             assert_eq!(ConsoleLine::parse(line), expected, "{line}");
         }
-        for wrong in ["grep pattern='x", "grep =x"] {
+        for wrong in ["grep pattern='x", "grep =x", "{\"tool\": 1}", "{\"input\": {}}", "{\"tool\": \"x\""] {
             assert!(matches!(ConsoleLine::parse(wrong), ConsoleLine::Wrong(_)), "{wrong}");
         }
     }
