@@ -19,6 +19,12 @@ pub trait StateFolder: Send + Sync {
     /// Unavailable where it can't be read.
     fn read_tail(&self, at: &str, max: usize) -> Result<Option<Vec<u8>>, Failure>;
 
+    /// At most `max` bytes of a file from `offset`, none where there is no such file.
+    ///
+    /// # Errors
+    /// Unavailable where it can't be read.
+    fn read_from(&self, at: &str, offset: u64, max: usize) -> Result<Option<Vec<u8>>, Failure>;
+
     /// Reads, changes and replaces a file, locked across processes and atomic.
     ///
     /// # Errors

@@ -25,6 +25,8 @@ use std::{
     sync::Arc,
 };
 
+/// How much room is made for a read before it is known what comes.
+const READ_AHEAD_MAX_BYTES: usize = 1 << 20;
 /// How many names of a folder are compared for "did you mean".
 const SIBLINGS_MAX: usize = 5_000;
 
@@ -213,10 +215,12 @@ impl Files for OsFiles {
 
     fn read(&self, at: &RealPath, offset: u64, max_bytes: usize) -> Result<Vec<u8>, Failure> {
         let place = self.place(at).map_err(|error| self.trouble("read", at, &error))?;
-        let (mut file, _) = self.open_regular(at, &place)?;
-        let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(offset))
-            .and_then(|_| file.take(u64::try_from(max_bytes).unwrap_or(u64::MAX)).read_to_end(&mut bytes))
+        let (mut file, meta) = self.open_regular(at, &place)?;
+        let left = usize::try_from(meta.len().saturating_sub(offset)).unwrap_or(usize::MAX);
+        // Room for one byte more, so that the end shows without another round.
+        let mut bytes = Vec::with_capacity(left.min(max_bytes).saturating_add(1).min(READ_AHEAD_MAX_BYTES));
+        let seek = if offset == 0 { Ok(0) } else { file.seek(SeekFrom::Start(offset)) };
+        seek.and_then(|_| file.take(u64::try_from(max_bytes).unwrap_or(u64::MAX)).read_to_end(&mut bytes))
             .map_err(|error| self.trouble("read", at, &error))?;
         Ok(bytes)
     }

@@ -20,6 +20,7 @@ mod process;
 mod resolve;
 mod root;
 mod similar;
+pub mod standard;
 mod state;
 mod state_folder;
 mod walk;

@@ -4,7 +4,7 @@ use crate::{OsState, Spill, fault};
 use haft_core::{Change, Counter, Failure, Held, LineLog, SpillFile, StateEntry, StateFolder};
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Write},
+    io::{self, Read, Seek, SeekFrom, Write},
     os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{
@@ -23,31 +23,12 @@ impl StateFolder for OsState {
 
     fn read_tail(&self, at: &str, max: usize) -> Result<Option<Vec<u8>>, Failure> {
         let path = OsState::path(self, at)?;
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(fault::io("read", &path.to_string_lossy(), &error)),
-        };
-        let read = || -> io::Result<Vec<u8>> {
-            let max = u64::try_from(max).unwrap_or(u64::MAX);
-            let start = file.metadata()?.len().saturating_sub(max);
-            let mut bytes = Vec::new();
-            let mut piece = vec![0_u8; 64 * 1024];
-            let mut at = start;
-            // At most `max`, also where another process adds to the file meanwhile.
-            while at - start < max {
-                match file.read_at(&mut piece, at)? {
-                    0 => break,
-                    read => {
-                        bytes.extend_from_slice(piece.get(..read).unwrap_or_default());
-                        at += u64::try_from(read).unwrap_or(0);
-                    }
-                }
-            }
-            bytes.truncate(usize::try_from(max).unwrap_or(usize::MAX));
-            Ok(bytes)
-        };
-        read().map(Some).map_err(|error| fault::io("read", &path.to_string_lossy(), &error))
+        let wide = u64::try_from(max).unwrap_or(u64::MAX);
+        read(&path, max, |len| len.saturating_sub(wide))
+    }
+
+    fn read_from(&self, at: &str, offset: u64, max: usize) -> Result<Option<Vec<u8>>, Failure> {
+        read(&OsState::path(self, at)?, max, |_| offset)
     }
 
     fn update(&self, at: &str, change: &mut Change<'_>) -> Result<(), Failure> {
@@ -123,6 +104,24 @@ impl StateFolder for OsState {
     fn remove(&self, at: &str) -> Result<(), Failure> {
         OsState::remove(self, at)
     }
+}
+
+/// At most `max` bytes from where `start` says, by the file's length; also where another process adds to it.
+fn read(path: &Path, max: usize, start: impl FnOnce(u64) -> u64) -> Result<Option<Vec<u8>>, Failure> {
+    let trouble = |error| fault::io("read", &path.to_string_lossy(), &error);
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(trouble(error)),
+    };
+    let read = || -> io::Result<Vec<u8>> {
+        let start = start(file.metadata()?.len());
+        file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        (&mut file).take(u64::try_from(max).unwrap_or(u64::MAX)).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().map(Some).map_err(trouble)
 }
 
 /// How often, and how far apart, a file is tried to be held.

@@ -27,11 +27,8 @@ use crate::{
 use haft_core::Ended;
 use haft_os::{Environment, host};
 use haft_runtime::Running;
-use std::{future::pending, io, thread::available_parallelism};
+use std::{future::pending, io};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-
-/// Calls of one conversation seldom need more; each thread costs start-up time.
-const WORKERS_MAX: usize = 4;
 
 /// Does what the command line says.
 ///
@@ -70,13 +67,13 @@ pub(crate) fn dispatch(cli: Cli, environment: Environment) -> anyhow::Result<Sta
     }
 }
 
-/// Runs asynchronous work to its end. A thread that still waits for the terminal is left behind.
+/// Runs asynchronous work to its end, on this thread: handing a call from thread to thread costs more than the
+/// call path itself, and whatever takes time (files, processes) has threads of its own. A thread that still waits for the terminal is left behind.
 ///
 /// # Errors
 /// What the work answers, or that no threads can be started.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    let workers = available_parallelism().map_or(1, usize::from).clamp(1, WORKERS_MAX);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(work);
     runtime.shutdown_background();
     done

@@ -34,7 +34,7 @@ pub(super) fn mcp(app: &App) -> anyhow::Result<Status> {
         let server = McpServer::new(live.executor.clone(), Arc::clone(&live.session), ServerInfo::default())
             .with_renewal(move || tools.sync());
         let served = {
-            let serving = server.serve(tokio::io::stdin(), tokio::io::stdout());
+            let serving = server.serve(haft_os::standard::input(), haft_os::standard::output());
             tokio::pin!(serving);
             loop {
                 tokio::select! {

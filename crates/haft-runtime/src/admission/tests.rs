@@ -108,8 +108,7 @@ fn history(plan: &[Planned], fault: Fault) -> Vec<Span> {
             task.await.unwrap();
         }
         assert!(queue.is_empty(), "every place is given up");
-        let spans = spans.lock().unwrap().clone();
-        spans
+        std::mem::take(&mut *spans.lock().unwrap())
     })
 }
 

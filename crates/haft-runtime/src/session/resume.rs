@@ -5,18 +5,27 @@ use super::{
     record::{log_file, run_file},
 };
 use haft_core::{CallId, Failure, Outcome, RealPath, Seen, StateFolder};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// How much of a log is read when a session is opened again: its end.
+/// How much of a log a reader gets: its end.
 const RESUME_MAX_BYTES: usize = 16 << 20;
+/// A log is read in pieces of this length.
+const PIECE_BYTES: usize = 1 << 20;
+/// When the log has grown by so much, what it says is kept beside it.
+const KEEP_BYTES: u64 = 256 * 1024;
+/// A longer past isn't one.
+const PAST_MAX_BYTES: usize = 64 << 20;
 
 /// A call that was running when its process died.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Interrupted {
     /// The call.
     pub call: CallId,
@@ -26,13 +35,16 @@ pub struct Interrupted {
     pub foreign_id: Option<String>,
 }
 
-/// What can be told from a log.
-#[derive(Debug, Default)]
+/// What a log says up to some place; kept beside it, so that a long log isn't read again at each start.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Past {
+    /// How many bytes of the log it stands for.
+    offset: u64,
     pub(crate) state: BTreeMap<Arc<str>, Value>,
-    pub(crate) seen: HashMap<RealPath, Seen>,
-    /// Calls without an outcome, by the number of the process they ran in.
-    open: BTreeMap<CallId, (u64, Interrupted)>,
+    pub(crate) seen: Vec<(RealPath, Seen)>,
+    /// Calls without an outcome, with the number of the process they ran in.
+    open: Vec<(u64, Interrupted)>,
 }
 
 /// The lines of a session's log (its last 16 MiB), and how many couldn't be read: torn, damaged, or of a
@@ -59,7 +71,7 @@ pub fn read_log(state: &dyn StateFolder, session: &str) -> Result<(Vec<LogLine>,
 /// Several processes may open a session at once: each call gets it from one of them.
 pub(crate) fn past(state: &dyn StateFolder, session: &str) -> Result<(Past, Vec<Interrupted>), Failure> {
     let past = read(state, session)?;
-    let runs: BTreeSet<u64> = past.open.values().map(|(run, _)| *run).collect();
+    let runs: BTreeSet<u64> = past.open.iter().map(|(run, _)| *run).collect();
     // A run that is dead now writes no more, so what the log says of its calls after this look is final.
     let dead: BTreeSet<u64> =
         runs.into_iter().filter(|run| !state.is_held(&run_file(session, *run))).collect();
@@ -70,7 +82,7 @@ pub(crate) fn past(state: &dyn StateFolder, session: &str) -> Result<(Past, Vec<
     state.update(&format!("sessions/{session}/settling"), &mut |_| {
         let past = read(state, session)?;
         let lost: Vec<Interrupted> =
-            past.open.values().filter(|(run, _)| dead.contains(run)).map(|(_, call)| call.clone()).collect();
+            past.open.iter().filter(|(run, _)| dead.contains(run)).map(|(_, call)| call.clone()).collect();
         let log = state.open_log(&log_file(session))?;
         for call in &lost {
             log.append(&interrupted_line(call)?)?;
@@ -85,25 +97,112 @@ pub(crate) fn past(state: &dyn StateFolder, session: &str) -> Result<(Past, Vec<
     settled.ok_or_else(|| Failure::internal("the session's past couldn't be settled"))
 }
 
+/// Reads what came to the log since the past that is kept beside it, whatever its length, in flat memory.
 fn read(state: &dyn StateFolder, session: &str) -> Result<Past, Failure> {
-    let (lines, _) = read_log(state, session)?;
-    let mut past = Past::default();
-    for line in lines {
-        match line.entry {
-            LogEntry::Requested { call, run, tool, foreign_id, .. } => {
-                past.open.insert(call.clone(), (run, Interrupted { call, tool, foreign_id }));
+    let at = format!("sessions/{session}/past.json");
+    let kept = state.read_tail(&at, PAST_MAX_BYTES)?;
+    // One that can't be read, or doesn't end where a line of this log ends, is made anew from the log.
+    let ends_a_line = |past: &Past| {
+        past.offset == 0
+            || matches!(state.read_from(&log_file(session), past.offset - 1, 1), Ok(Some(last)) if last == b"\n")
+    };
+    let kept = kept
+        .and_then(|kept| serde_json::from_slice::<Past>(&kept).ok())
+        .filter(ends_a_line)
+        .unwrap_or_default();
+    let mut reading = Reading::from(kept);
+    let from = reading.offset;
+    loop {
+        let piece = state.read_from(&log_file(session), reading.offset, PIECE_BYTES)?.unwrap_or_default();
+        // Only whole lines: a last one without its end is still being written, or torn.
+        let Some(end) = memchr::memrchr(b'\n', &piece) else {
+            // A line longer than a piece is passed over by its parts.
+            if piece.len() < PIECE_BYTES {
+                break;
             }
-            LogEntry::Ended { call, session, seen, .. } => {
-                past.open.remove(&call);
-                past.state.extend(session);
-                for (path, seen) in seen {
-                    past.seen.entry(path).and_modify(|known| known.merge(&seen)).or_insert(seen);
+            reading.offset += u64::try_from(piece.len()).unwrap_or(0);
+            continue;
+        };
+        let lines = piece.get(..=end).unwrap_or_default();
+        for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            if let Ok(line) = serde_json::from_slice::<Line<'_>>(line) {
+                reading.take(line);
+            }
+        }
+        reading.offset += u64::try_from(lines.len()).unwrap_or(0);
+    }
+    let grown = reading.offset.saturating_sub(from);
+    let past = Past::from(reading);
+    if grown > KEEP_BYTES
+        && let Ok(bytes) = serde_json::to_vec(&past)
+    {
+        // Best effort: without it, the next start reads more. What another process kept meanwhile is as good.
+        let _ = state.update(&at, &mut |_| Ok(bytes.clone()));
+    }
+    Ok(past)
+}
+
+/// A past in the making.
+struct Reading {
+    offset: u64,
+    state: BTreeMap<Arc<str>, Value>,
+    seen: HashMap<RealPath, Seen>,
+    open: BTreeMap<CallId, (u64, Interrupted)>,
+}
+
+impl From<Past> for Reading {
+    fn from(past: Past) -> Self {
+        let open = past.open.into_iter().map(|(run, call)| (call.call.clone(), (run, call)));
+        let (offset, state) = (past.offset, past.state);
+        Self { offset, state, seen: past.seen.into_iter().collect(), open: open.collect() }
+    }
+}
+
+impl From<Reading> for Past {
+    fn from(reading: Reading) -> Self {
+        let Reading { offset, state, seen, open } = reading;
+        Self { offset, state, seen: seen.into_iter().collect(), open: open.into_values().collect() }
+    }
+}
+
+impl Reading {
+    fn take(&mut self, line: Line<'_>) {
+        let Some(call) = line.call else { return };
+        match line.entry {
+            "requested" => {
+                let (tool, foreign_id) = (line.tool.unwrap_or_default().into_owned(), line.foreign_id);
+                self.open.insert(call.clone(), (line.run, Interrupted { call, tool, foreign_id }));
+            }
+            "ended" => {
+                self.open.remove(&call);
+                self.state.extend(line.session);
+                for (path, seen) in line.seen {
+                    self.seen.entry(path).and_modify(|known| known.merge(&seen)).or_insert(seen);
                 }
             }
             _ => {}
         }
     }
-    Ok(past)
+}
+
+/// What of a line of the log matters here; the rest is passed over unread.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    #[serde(borrow)]
+    entry: &'a str,
+    #[serde(default)]
+    call: Option<CallId>,
+    #[serde(default)]
+    run: u64,
+    #[serde(default, borrow)]
+    tool: Option<Cow<'a, str>>,
+    #[serde(default)]
+    foreign_id: Option<String>,
+    #[serde(default)]
+    session: Vec<(Arc<str>, Value)>,
+    #[serde(default)]
+    seen: Vec<(RealPath, Seen)>,
 }
 
 fn interrupted_line(lost: &Interrupted) -> Result<Vec<u8>, Failure> {

@@ -141,7 +141,7 @@ impl Session {
             approver: setup.approver,
             grants: setup.grants,
             state: Mutex::new(past.state),
-            seen: Mutex::new(past.seen),
+            seen: Mutex::new(past.seen.into_iter().collect()),
             hooks: Mutex::default(),
             queue: Queue::default(),
             numbers,

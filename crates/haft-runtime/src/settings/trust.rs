@@ -228,6 +228,10 @@ mod tests {
             Ok(files.get(at).map(|bytes| bytes[bytes.len().saturating_sub(max)..].to_vec()))
         }
 
+        fn read_from(&self, _: &str, _: u64, _: usize) -> Result<Option<Vec<u8>>, Failure> {
+            Err(Failure::internal("unused"))
+        }
+
         fn update(&self, at: &str, change: &mut Change<'_>) -> Result<(), Failure> {
             let mut files = self.0.lock().unwrap();
             let after = change(files.get(at).map(Vec::as_slice))?;

@@ -5,6 +5,7 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::disallowed_methods,
+    clippy::as_conversions,
     reason = "a test fails by panicking, and looks at the real files itself"
 )]
 

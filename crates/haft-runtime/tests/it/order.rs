@@ -198,7 +198,7 @@ async fn two_sessions_never_write_one_file_at_once() {
     kit.register(adder(&crowd));
     let other = session_of(&kit, "other", |setup| setup);
     let submit = |n: usize| {
-        let session = if n % 2 == 0 { kit.session() } else { &other };
+        let session = if n.is_multiple_of(2) { kit.session() } else { &other };
         kit.executor().submit(session, request("add", &json!({"path": "list.txt", "text": format!("{n}\n")})))
     };
     let running: Vec<Running> = (0..12).map(submit).collect();

@@ -190,3 +190,27 @@ fn a_session_id_with_other_characters_is_refused() {
         open(id).expect(id);
     }
 }
+
+#[tokio::test]
+async fn a_long_log_is_read_once_and_what_it_says_stays() {
+    let kit = Harness::new();
+    kit.register(probe("go").run(|input, _| {
+        let output = Output { session: vec![("cwd".into(), input["cwd"].clone())], ..Output::text("gone") };
+        async move { Ok(output) }
+    }));
+    kit.call("go", json!({"cwd": "/early"})).await;
+    for _ in 0..40 {
+        kit.session().record(LogEntry::Message { message: json!("x".repeat(64 * 1024)) }).unwrap();
+    }
+    let kept = kit.state().root.join("sessions/test/past.json");
+    assert!(!kept.exists());
+    assert_eq!(kit.open_session("test").unwrap().state_of("cwd"), Some(json!("/early")));
+    assert!(kept.exists(), "what the long log says is kept beside it");
+    kit.call("go", json!({"cwd": "/late"})).await;
+    assert_eq!(kit.open_session("test").unwrap().state_of("cwd"), Some(json!("/late")));
+    // One that doesn't fit the log, or is damaged, is made anew from it.
+    for damaged in [&b"{"[..], b"{\"offset\":7,\"state\":{\"cwd\":\"/wrong\"},\"seen\":[],\"open\":[]}"] {
+        std::fs::write(&kept, damaged).unwrap();
+        assert_eq!(kit.open_session("test").unwrap().state_of("cwd"), Some(json!("/late")));
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::{
     folder,
+    held::Held,
     page::{Columns, Page, Pager, Wish},
     survey::{self, Survey},
 };
@@ -53,6 +54,11 @@ impl Look {
             let listing = files.list(at, folder::ENTRIES_MAX)?;
             return Ok(Output::text(folder::show(&name, &listing)));
         }
+        let held = Held::of(files, at, &stat)?;
+        let files: &dyn Files = match &held {
+            Some(held) => held,
+            None => files,
+        };
         let head = files.read(at, 0, binary::HEAD_BYTES)?;
         let mut output = if binary::is_binary(&head) {
             Output::text(binary::describe(&name, &head, stat.len))

@@ -4,6 +4,7 @@
 //! number of lines and hash, a second one shows the lines asked for.
 
 mod folder;
+mod held;
 mod input;
 mod look;
 mod page;

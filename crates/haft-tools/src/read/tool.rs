@@ -4,8 +4,12 @@ use super::{
     input::ReadInput,
     look::{Job, Look, lines_max},
 };
-use haft_core::{Cx, Effects, Failure, Output, Permission, Risk, SessionView, Spec, Tool, Touch};
+use haft_core::{Cx, Effects, Failure, FileKind, Output, Permission, Risk, SessionView, Spec, Tool, Touch};
 use std::sync::Arc;
+
+/// A file of at most this length is read where the call runs: handing it to another thread and back would take
+/// longer than the read.
+const INLINE_MAX_BYTES: u64 = 64 * 1024;
 
 /// Shows files and folders.
 #[derive(Debug, Clone, Copy)]
@@ -48,9 +52,9 @@ impl Tool for ReadTool {
             columns: input.columns()?,
         };
         let (files, cancel) = (Arc::clone(&cx.world.files), cx.cancel.clone());
-        cx.blocking(move || {
-            look.at(&Job { files: &*files, written: &input.path.0, at: &at, cancel: &cancel })
-        })
-        .await
+        let is_small =
+            files.stat(&at).is_ok_and(|stat| stat.kind == FileKind::File && stat.len <= INLINE_MAX_BYTES);
+        let job = move || look.at(&Job { files: &*files, written: &input.path.0, at: &at, cancel: &cancel });
+        if is_small { job() } else { cx.blocking(job).await }
     }
 }
