@@ -14,7 +14,7 @@ use haft_policy::Judgement;
 use serde_json::Value;
 use std::{
     fmt::Write,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::{Duration, Instant},
 };
 
@@ -40,8 +40,21 @@ pub(crate) struct Call {
     gates_at: usize,
 }
 
-/// Writes a note on a call into the session's log.
-pub(crate) type Note = Arc<dyn Fn(String) + Send + Sync>;
+/// Writes notes on a call into its session's log, as long as there is one.
+#[derive(Clone)]
+pub(crate) struct Notes {
+    session: Weak<Session>,
+    call: CallId,
+}
+
+impl Notes {
+    pub(crate) fn write(&self, text: String) {
+        if let Some(session) = self.session.upgrade() {
+            // A note that can't be written is lost; the outcome is what counts.
+            let _ = session.record(LogEntry::Note { call: self.call.clone(), text });
+        }
+    }
+}
 
 /// How a call ends, before it is written down.
 pub(crate) struct End {
@@ -174,14 +187,8 @@ impl Call {
     }
 
     /// A way to write down what happens to the call after or beside its end.
-    pub(crate) fn notes(&self) -> Note {
-        let (session, call) = (Arc::downgrade(&self.session), self.id.clone());
-        Arc::new(move |text| {
-            if let Some(session) = session.upgrade() {
-                // A note that can't be written is lost; the outcome is what counts.
-                let _ = session.record(LogEntry::Note { call: call.clone(), text });
-            }
-        })
+    pub(crate) fn notes(&self) -> Notes {
+        Notes { session: Arc::downgrade(&self.session), call: self.id.clone() }
     }
 
     /// Applies the session's changes and writes the end down: the one terminal event.

@@ -27,7 +27,7 @@ use crate::{
 };
 use haft_core::{
     AnyTool, Bound, CallId, Cancel, Cx, Effects, Ended, Exposure, Failure, FailureKind, FileLock, Outcome,
-    RealPath, Request, SessionView, Sink, Skip, StateFolder, Touch, TraceStep, Why, World,
+    RealPath, Request, SessionView, Sink, StateFolder, Touch, TraceStep, Why, World,
 };
 use haft_policy::{Verdict, judge};
 use serde_json::Value;
@@ -350,7 +350,7 @@ impl Executor {
         let watch = Stopwatch::start(ready.offer.spec().timeout(), call.outer.clone());
         call.watch = Some(watch.clone());
         let purpose = if ready.offer.tool.starts_processes() { Purpose::Program } else { Purpose::Run };
-        let lease = Lease::new(stated.subject.effects.clone(), Self::skip(&call.session), purpose);
+        let lease = Lease::new(stated.subject.effects.clone(), call.session.policies(), purpose);
         let cx = self.cx(call, stated, &lease);
         let task = RunTask {
             tool: Arc::clone(&ready.offer.tool),
@@ -361,7 +361,7 @@ impl Executor {
             lease,
             watch,
             world: self.world.clone(),
-            note: call.notes(),
+            notes: call.notes(),
         };
         let ran = run::run(task).await;
         call.sink.end();
@@ -439,7 +439,7 @@ impl Executor {
 
     /// What a preview gets: the judged paths, to look at only.
     fn look_only(&self, call: &Call, stated: &Stated) -> (Cx, Arc<Lease>) {
-        let lease = Lease::new(stated.subject.effects.clone(), Self::skip(&call.session), Purpose::Preview);
+        let lease = Lease::new(stated.subject.effects.clone(), call.session.policies(), Purpose::Preview);
         (self.cx(call, stated, &lease), lease)
     }
 
@@ -469,12 +469,6 @@ impl Executor {
             cancel: call.cancel.clone(),
             paths: Arc::clone(&stated.paths),
         }
-    }
-
-    /// What walks leave out, because a rule denies reading it.
-    fn skip(session: &Session) -> Skip {
-        let policies = session.policies();
-        Arc::new(move |path| policies.iter().any(|policy| policy.denies_read(path)))
     }
 }
 

@@ -3,7 +3,7 @@
 use haft_core::{AnyTool, Approver, Ended, Failure, NoApprover, Request, StateFolder};
 use haft_os::{Environment, OsFiles, OsProcesses, OsState};
 use haft_policy::{Mode, Policy};
-use haft_runtime::{Catalogue, Executor, RegisterError, SPILL_FOLDER, Session, SessionSetup, tool_help};
+use haft_runtime::{Catalogue, Executor, RegisterError, SPILL_FOLDER, Session, SessionSetup};
 use std::{path::Path, sync::Arc};
 
 /// A runtime with one session.
@@ -71,7 +71,7 @@ impl Embedded {
     /// Where another owner has one of their names.
     #[cfg(feature = "tools")]
     pub fn add_builtin(&self) -> Result<(), RegisterError> {
-        let help = tool_help(&self.catalogue);
+        let help = haft_runtime::tool_help(&self.catalogue);
         self.add(haft_tools::tools().into_iter().chain([help]), "core")
     }
 

@@ -5,6 +5,7 @@ use haft_core::{
     Files, GrepHit, GrepQuery, Http, HttpRequest, HttpResponse, Listing, PathArg, Processes, RealPath, Skip,
     Stat, Stdio, Touch, WalkOptions, WalkReport, World, WriteMode,
 };
+use haft_policy::Policy;
 use std::{ops::ControlFlow, sync::Arc};
 
 /// What one call was judged to touch, until it ends.
@@ -12,7 +13,8 @@ pub(crate) struct Lease {
     effects: Effects<RealPath>,
     purpose: Purpose,
     over: Cancel,
-    skip: Skip,
+    /// What they deny to be read is left out of trees.
+    policies: Vec<Arc<Policy>>,
 }
 
 /// What a lease is for.
@@ -27,13 +29,13 @@ pub(crate) enum Purpose {
 }
 
 impl Lease {
-    pub(crate) fn new(effects: Effects<RealPath>, skip: Skip, purpose: Purpose) -> Arc<Self> {
-        Arc::new(Self { effects, purpose, over: Cancel::new(), skip })
+    pub(crate) fn new(effects: Effects<RealPath>, policies: Vec<Arc<Policy>>, purpose: Purpose) -> Arc<Self> {
+        Arc::new(Self { effects, purpose, over: Cancel::new(), policies })
     }
 
     /// The same lease anew.
     pub(crate) fn again(&self) -> Arc<Self> {
-        Self::new(self.effects.clone(), Arc::clone(&self.skip), self.purpose)
+        Self::new(self.effects.clone(), self.policies.clone(), self.purpose)
     }
 
     /// Ends it; the handles refuse everything from now.
@@ -55,6 +57,10 @@ impl Lease {
         }
     }
 
+    fn denies(&self, at: &RealPath) -> bool {
+        self.policies.iter().any(|policy| policy.denies_read(at))
+    }
+
     fn alive(&self) -> Result<(), Failure> {
         if self.is_over() {
             return Err(Failure::new(
@@ -74,7 +80,7 @@ impl Lease {
                 Touch::Read(path) | Touch::Write(path) => path == at,
                 // A tree was judged as a whole; what a rule denies in it is left out, not only by walks.
                 Touch::ReadTree(path) | Touch::WriteTree(path) => {
-                    path.covers(at) && (path == at || !(self.skip)(at))
+                    path.covers(at) && (path == at || !self.denies(at))
                 }
                 Touch::Command(_) => true,
                 Touch::Host(_) | Touch::Session(_) => false,
@@ -168,8 +174,9 @@ pub(crate) struct Leased<T: ?Sized> {
 
 impl Leased<dyn Files> {
     fn narrowed(&self, options: &WalkOptions) -> WalkOptions {
-        let (own, given) = (Arc::clone(&self.lease.skip), options.skip.clone());
-        let skip: Skip = Arc::new(move |path| own(path) || given.as_ref().is_some_and(|given| given(path)));
+        let (lease, given) = (Arc::clone(&self.lease), options.skip.clone());
+        let skip: Skip =
+            Arc::new(move |path| lease.denies(path) || given.as_ref().is_some_and(|given| given(path)));
         WalkOptions { skip: Some(skip), ..options.clone() }
     }
 }

@@ -1,7 +1,7 @@
 //! Runs a bound tool in a task of its own, so that one that hangs, panics or ignores its cancel can't hold the
 //! session.
 
-use crate::call::Note;
+use crate::call::Notes;
 
 use super::{CallSink, Lease, Stopwatch, progress::COALESCE_TIME};
 use haft_core::{AnyTool, Bound, Cancel, Cx, Failure, FailureKind, Output, World};
@@ -28,7 +28,7 @@ pub(crate) struct RunTask {
     pub(crate) watch: Stopwatch,
     /// Unleased, for the cleanup's own lease.
     pub(crate) world: World,
-    pub(crate) note: Note,
+    pub(crate) notes: Notes,
 }
 
 /// How a run ended.
@@ -45,7 +45,7 @@ pub(crate) enum Ran {
 
 /// Runs it to its end, which comes at the latest [`STOP_TIME`] + [`CLEANUP_TIME`] after its token fired.
 pub(crate) async fn run(task: RunTask) -> Ran {
-    let RunTask { tool, bound, input, cx, sink, lease, watch, world, note } = task;
+    let RunTask { tool, bound, input, cx, sink, lease, watch, world, notes } = task;
     let cancel = cx.cancel.clone();
     let own = cx.clone();
     // Within the task, so that a panic before the first await is the task's too.
@@ -63,12 +63,12 @@ pub(crate) async fn run(task: RunTask) -> Ran {
         () = pass_on(&sink) => Stop::Cancelled,
     };
     cancel.fire();
-    let last_word = stop(handle, &note).await;
+    let last_word = stop(handle, &notes).await;
     // From here on the old handles are dead; the cleanup gets the world once more, through a lease of its own.
     lease.end();
     let own = lease.again();
     let cx = Cx { world: own.lend(&world), cancel: Cancel::new(), ..cx };
-    tidy(tool, input, cx, &note).await;
+    tidy(tool, input, cx, &notes).await;
     own.end();
     match why {
         Stop::TimedOut => Ran::TimedOut(last_word),
@@ -126,14 +126,14 @@ fn panicked(error: tokio::task::JoinError) -> Failure {
 }
 
 /// Gives the tool its grace, then leaves it behind; what it had to say in time is kept.
-async fn stop(mut handle: JoinHandle<Result<Output, Failure>>, note: &Note) -> Option<Failure> {
+async fn stop(mut handle: JoinHandle<Result<Output, Failure>>, notes: &Notes) -> Option<Failure> {
     match timeout(STOP_TIME, &mut handle).await {
         Ok(Ok(Ok(output))) => Some(Failure::new(FailureKind::Cancelled, "").with_partial(output)),
         Ok(Ok(Err(failure))) => Some(failure),
         Ok(Err(_)) => None,
         Err(_) => {
             handle.abort();
-            let note = Arc::clone(note);
+            let notes = notes.clone();
             tokio::spawn(async move {
                 let late = match handle.await {
                     Ok(Ok(_)) => "returned a result".to_owned(),
@@ -141,7 +141,7 @@ async fn stop(mut handle: JoinHandle<Result<Output, Failure>>, note: &Note) -> O
                     Err(error) if error.is_cancelled() => "was ended".to_owned(),
                     Err(_) => "panicked".to_owned(),
                 };
-                note(format!(
+                notes.write(format!(
                     "the tool ignored its cancel and was left behind; later it {late}, which was discarded"
                 ));
             });
@@ -150,16 +150,16 @@ async fn stop(mut handle: JoinHandle<Result<Output, Failure>>, note: &Note) -> O
     }
 }
 
-async fn tidy(tool: Arc<dyn AnyTool>, input: Arc<Value>, cx: Cx, note: &Note) {
+async fn tidy(tool: Arc<dyn AnyTool>, input: Arc<Value>, cx: Cx, notes: &Notes) {
     let cleanup = tokio::spawn(async move { tool.cleanup(input, cx).await });
     let abort = cleanup.abort_handle();
     match timeout(CLEANUP_TIME, cleanup).await {
         Ok(Ok(())) => {}
         // Logged, never in place of the first failure.
-        Ok(Err(error)) => note(format!("the tool's cleanup failed: {error}")),
+        Ok(Err(error)) => notes.write(format!("the tool's cleanup failed: {error}")),
         Err(_) => {
             abort.abort();
-            note("the tool's cleanup took too long and was left".to_owned());
+            notes.write("the tool's cleanup took too long and was left".to_owned());
         }
     }
 }
