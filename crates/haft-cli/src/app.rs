@@ -9,7 +9,7 @@ mod grants;
 mod home;
 mod settings;
 
-pub(crate) use folders::Tools;
+pub(crate) use folders::{Tools, WORKSPACE_ROOTS};
 pub(crate) use home::Home;
 
 use crate::{
@@ -115,7 +115,25 @@ impl App {
         let real: Vec<String> = self.extra_roots().iter().filter_map(|root| real_text(root)).collect();
         policy.roots.extend(real);
         policy.rules.extend(self.switched_off());
+        for rule in &mut policy.rules {
+            self.name_damage(rule);
+        }
         policy
+    }
+
+    /// A rule that asks about everything because its file is damaged says so wherever it is named.
+    fn name_damage(&self, rule: &mut Rule) {
+        let Some(source) = rule.source.clone() else { return };
+        let is_here = |problem: &Problem| {
+            let rest = problem.path.as_deref().and_then(|path| source.strip_prefix(path));
+            let line = rest.and_then(|rest| rest.strip_prefix(':')).and_then(|line| line.parse().ok());
+            line.is_some_and(|line: usize| problem.line.is_none_or(|at| at == line))
+        };
+        if rule.action == Action::Ask && rule.text == "*" && self.problems.iter().any(is_here) {
+            rule.source = Some(format!(
+                "{source}; that file is broken, so every call asks: see `haft tools --problems`"
+            ));
+        }
     }
 
     /// `permission = "deny"` of `[tools.NAME]` as rules, so that a denial names its file and line.
@@ -137,12 +155,12 @@ impl App {
         Arc::new(OsState::new(self.state_root()))
     }
 
-    /// Who answers questions: `--yes`, the person at the terminal, or nobody.
+    /// Who answers the questions of one call: `--yes`, the person at the terminal, or nobody.
     pub(crate) fn approver(&self) -> Arc<dyn Approver> {
         if self.common.yes {
             Arc::new(YesApprover)
         } else if io::stdin().is_terminal() && io::stderr().is_terminal() {
-            Arc::new(TerminalApprover::new())
+            Arc::new(TerminalApprover::for_one_call())
         } else {
             Arc::new(NoApprover)
         }
@@ -244,12 +262,16 @@ impl App {
 
 /// Makes a folder by the state folder itself, which keeps it private.
 fn made(state: &dyn StateFolder, folder: &str) -> anyhow::Result<()> {
-    if !host::is_folder(Path::new(&state.path(folder))) {
-        let probe = format!("{folder}/.made");
-        drop(state.open_spill(&probe)?);
-        state.remove(&probe)?;
+    let path = state.path(folder);
+    if host::is_folder(Path::new(&path)) {
+        return Ok(());
     }
-    Ok(())
+    let probe = format!("{folder}/.made");
+    let tried = state.open_spill(&probe).map(drop).and_then(|()| state.remove(&probe));
+    tried.map_err(|failure| {
+        let what = format!("haft's own folder {path} can't be made: {failure}");
+        Trouble::failed(what, "set HAFT_HOME to a folder that can be written").into()
+    })
 }
 
 /// The folder that was asked for, else the git root of the current one, else the current one.

@@ -13,11 +13,27 @@ mod words;
 
 use clap::Parser;
 use haft_os::Environment;
+use status::Status;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // First of all, while there is one thread: takes what isn't meant for children out of sight.
     let environment = Environment::take_at_start();
-    let cli = cli::Cli::parse();
-    command::dispatch(cli, environment).unwrap_or_else(|error| trouble::report(&error)).into()
+    let status = match cli::Cli::try_parse() {
+        Ok(cli) => command::dispatch(cli, environment).unwrap_or_else(|error| trouble::report(&error)),
+        Err(shown) => {
+            let printed = shown.print();
+            if shown.use_stderr() {
+                Status::Usage
+            } else {
+                print::written(printed);
+                Status::Completed
+            }
+        }
+    };
+    match print::fault() {
+        Some(why) => trouble::output_lost(why, status),
+        None => status,
+    }
+    .into()
 }

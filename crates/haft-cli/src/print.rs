@@ -3,13 +3,33 @@
 use crate::terminal::clean;
 use haft_core::Block;
 use serde::Serialize;
-use std::io::{self, IsTerminal, Write};
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::OnceLock,
+};
+
+/// The first fault of standard output.
+static FAULT: OnceLock<String> = OnceLock::new();
+
+/// Takes note of how a write to standard output went. Whoever closed the pipe has read enough; any other fault
+/// means that the result is lost.
+pub(crate) fn written(done: io::Result<()>) {
+    if let Err(error) = done
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        let _ = FAULT.set(error.to_string());
+    }
+}
+
+/// Why standard output could not be written, if so.
+pub(crate) fn fault() -> Option<&'static str> {
+    FAULT.get().map(String::as_str)
+}
 
 /// Prints a line for people; styles go where it isn't a terminal.
 pub(crate) fn line(text: &str) {
     let mut out = anstream::stdout();
-    // Whoever closed the pipe has read enough.
-    let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+    written(writeln!(out, "{text}").and_then(|()| out.flush()));
 }
 
 /// Prints one JSON object on one line.
@@ -23,7 +43,7 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
 /// Prints a text as it is.
 pub(crate) fn raw(text: &str) {
     let mut out = io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
 }
 
 /// Prints what a call returned: as it is into a pipe, without control characters on a terminal.

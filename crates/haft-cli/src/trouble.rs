@@ -35,6 +35,13 @@ impl fmt::Display for Trouble {
 
 impl std::error::Error for Trouble {}
 
+/// Tells people that standard output could not be written; a command that did what it was asked has failed then.
+pub(crate) fn output_lost(why: &str, status: Status) -> Status {
+    let fix = "give standard output a place that can be written";
+    let lost = report(&Trouble::failed(format!("the output could not be written: {why}"), fix).into());
+    if status == Status::Completed { lost } else { status }
+}
+
 /// Tells people about an error and says what the shell sees.
 pub(crate) fn report(error: &anyhow::Error) -> Status {
     let red = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::Red.into()));

@@ -11,6 +11,9 @@ use serde_json::{Map, Value};
 /// The most that is read from standard input.
 const STDIN_MAX_BYTES: u64 = 64 * 1024 * 1024;
 
+/// haft's own flags, which a tool's keys may be taken for.
+const OWN_FLAGS: [&str; 5] = ["json", "mode", "session", "workspace", "yes"];
+
 /// A call as it was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Typed {
@@ -60,6 +63,18 @@ impl Typed {
         let is_help = |pairs: &[(String, Option<String>)]| matches!(pairs, [(key, None)] if key == "help");
         matches!(&self.input, TypedInput::Pairs(pairs) if is_help(pairs))
             && spec.is_some_and(|spec| property(spec, "help").is_none())
+    }
+
+    /// What to say where one of haft's own flags stands among the tool's keys and the tool has no such key.
+    pub(crate) fn misplaced(&self, spec: Option<&Spec>) -> Option<String> {
+        let (TypedInput::Pairs(pairs), Some(spec)) = (&self.input, spec) else { return None };
+        let is_own = |key: &str| OWN_FLAGS.contains(&key) && property(spec, &spelling(spec, key)).is_none();
+        let (key, _) = pairs.iter().find(|(key, _)| is_own(key))?;
+        let tool = &self.tool;
+        Some(format!(
+            "hint: --{key} is a flag of haft, not a key of {tool}; haft's own flags come before the tool's name or \
+             after its JSON: haft call --{key} … {tool} …"
+        ))
     }
 
     /// The argument text; values are typed by the tool's schema, where the tool is known.
@@ -241,6 +256,20 @@ mod tests {
             let words = ["--all=true".to_owned(), word.to_owned()];
             assert!(pairs("x", &words).unwrap_err().fix.unwrap().contains("haft tools show x"), "{word}");
         }
+    }
+
+    #[test]
+    fn hafts_flags_among_a_tools_keys_are_told_from_its_own() {
+        let typed = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            let input = TypedInput::Pairs(pairs("x", &words).unwrap());
+            Typed { tool: "x".to_owned(), input, json: false }
+        };
+        let hint = typed(&["--path", "a", "--yes"]).misplaced(Some(&spec())).unwrap();
+        assert!(hint.contains("haft call --yes"), "{hint}");
+        assert_eq!(typed(&["--path", "a", "--other"]).misplaced(Some(&spec())), None);
+        let own = Spec::new("x", "d").with_input_schema(json!({"properties": {"mode": {"type": "string"}}}));
+        assert_eq!(typed(&["--mode", "a"]).misplaced(Some(&own)), None);
     }
 
     #[test]

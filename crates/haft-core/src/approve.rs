@@ -37,6 +37,8 @@ pub struct Question {
     pub why: Vec<Why>,
     /// What will change.
     pub preview: Preview,
+    /// What [`Answer::Session`] would allow; none where no rule is narrow enough, and then it allows this call only.
+    pub session: Option<String>,
     /// Rules that "always" could save, narrowest first; the first is what [`Answer::Always`] should name by default.
     pub rules: Vec<String>,
 }

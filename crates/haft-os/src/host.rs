@@ -7,7 +7,7 @@ use rustix::fs::Access;
 use sha2::{Digest, Sha256};
 use std::{
     fs::{self, OpenOptions},
-    io::{self, Read, Write},
+    io::{self, IsTerminal, Read, Write},
     os::unix::{
         ffi::OsStrExt,
         fs::{OpenOptionsExt, PermissionsExt},
@@ -154,6 +154,15 @@ pub fn read_stdin(max: u64) -> Result<Vec<u8>, Failure> {
         return Err(Failure::invalid(format!("standard input has more than {max} bytes; give less")));
     }
     Ok(bytes)
+}
+
+/// Forgets what was typed at the terminal on standard input and not read yet; does nothing where it is none.
+pub fn discard_typed_ahead() {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        // A terminal that has gone has nothing left to forget.
+        let _ = rustix::termios::tcflush(stdin, rustix::termios::QueueSelector::IFlush);
+    }
 }
 
 /// The names in a folder that are UTF-8, sorted; none where there is no such folder.

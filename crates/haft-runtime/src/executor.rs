@@ -20,22 +20,18 @@ use crate::{
     call::{Call, End},
     catalogue::Offer,
     intake::{self, Resolution, Stated},
-    run::{self, Lease, NestedCalls, Purpose, Ran, RunTask, Stopwatch},
+    lend::Parent,
+    run::{self, Lease, Purpose, Ran, RunTask, Stopwatch},
     running::Running,
     seal::{self, Limits},
     session::Session,
 };
 use haft_core::{
-    AnyTool, Bound, CallId, Cancel, Cx, Effects, Ended, Exposure, Failure, FailureKind, FileLock, Outcome,
-    RealPath, Request, SessionView, Sink, StateFolder, Touch, TraceStep, Why, World,
+    AnyTool, Bound, CallId, Ended, Exposure, Failure, FailureKind, FileLock, Outcome, RealPath, Request,
+    SessionView, StateFolder, Touch, TraceStep, Why, World,
 };
-use haft_policy::{Verdict, judge};
 use serde_json::Value;
-use std::{
-    borrow::Cow,
-    sync::{Arc, atomic::AtomicU64},
-    time::Duration,
-};
+use std::sync::Arc;
 
 /// How often a call may be judged anew because what it touches changed under it.
 const ROUNDS_MAX: usize = 3;
@@ -43,36 +39,11 @@ const ROUNDS_MAX: usize = 3;
 /// Runs calls. Cheap to clone.
 #[derive(Clone)]
 pub struct Executor {
-    world: World,
-}
-
-/// What a call made inside another inherits.
-#[derive(Clone)]
-pub(crate) struct Parent {
-    pub(crate) session: Arc<Session>,
-    pub(crate) cancel: Cancel,
-    pub(crate) watch: Arc<Stopwatch>,
-    pub(crate) turn: Option<u64>,
-}
-
-/// What would become of a call, without running anything.
-#[derive(Debug, Clone, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Explained {
-    /// `allow`, `ask`, `deny`; `invalid` or `unknown` where it isn't judged at all.
-    pub verdict: &'static str,
-    /// In words.
-    pub reason: String,
-    /// The rule that decides.
-    pub rule: Option<String>,
-    /// Where it is written, `path:line`.
-    pub source: Option<String>,
-    /// Each step's word.
-    pub trace: Vec<TraceStep>,
+    pub(crate) world: World,
 }
 
 /// A call that has passed the first three steps.
-struct Ready {
+pub(crate) struct Ready {
     offer: Offer,
     input: Arc<Value>,
     bound: Box<dyn Bound>,
@@ -191,7 +162,7 @@ impl Executor {
         )))
     }
 
-    fn resolve(call: &mut Call) -> Result<Offer, End> {
+    pub(crate) fn resolve(call: &mut Call) -> Result<Offer, End> {
         match intake::resolve(&call.session.snapshot(), &call.request.tool) {
             Resolution::Tool(offer, _) if offer.spec().exposure == Exposure::Code && call.outer.is_none() => {
                 let why =
@@ -211,7 +182,7 @@ impl Executor {
         }
     }
 
-    fn intake(call: &mut Call, offer: Offer) -> Result<Ready, End> {
+    pub(crate) fn intake(call: &mut Call, offer: Offer) -> Result<Ready, End> {
         let spec = Arc::clone(offer.spec());
         let parsed = intake::parse(&spec, &call.request.input).map_err(|text| call.invalid("parse", text))?;
         let input = intake::coerce(&spec, parsed.clone());
@@ -227,12 +198,12 @@ impl Executor {
         Ok(Ready { offer, input, bound })
     }
 
-    fn state(&self, call: &mut Call, ready: &Ready) -> Result<Stated, End> {
+    pub(crate) fn state(&self, call: &mut Call, ready: &Ready) -> Result<Stated, End> {
         let stated = self.state_again(call, ready).map_err(|failure| {
             call.invalid("effects", format!("Invalid input for \"{}\": {}", ready.offer.name, failure.text))
         })?;
         call.about(&ready.input, Some(&stated.subject.effects));
-        call.step(TraceStep::new("effects", "ok").because(describe(&stated.subject.effects)));
+        call.step(TraceStep::new("effects", "ok").because(intake::describe(&stated.subject.effects)));
         Ok(stated)
     }
 
@@ -399,77 +370,6 @@ impl Executor {
                 .iter()
                 .all(|touch| touch.path().is_some_and(|path| path.absolute().starts_with(&folder)))
     }
-
-    /// Steps 1 to 5, with nothing run and nobody asked.
-    pub fn explain(&self, session: &Arc<Session>, request: &Request) -> Explained {
-        let mut call = Call::new(session, CallId::outer(0), request.clone(), Cancel::new(), None);
-        let stated = Self::resolve(&mut call)
-            .and_then(|offer| Self::intake(&mut call, offer))
-            .and_then(|ready| self.state(&mut call, &ready));
-        match stated {
-            Err(end) => Explained {
-                verdict: end.outcome.name(),
-                reason: end.output.joined_text(),
-                rule: None,
-                source: None,
-                trace: call.take_trace(),
-            },
-            Ok(stated) => {
-                let judgement = judge(&stated.subject, &session.policies());
-                let verdict = judgement.verdict.name();
-                let why = match &judgement.verdict {
-                    Verdict::Allow(why) | Verdict::Deny(why) => why.clone(),
-                    Verdict::Ask(all) => {
-                        let first = all.first().cloned().unwrap_or_else(|| Why::new("ask", "asked"));
-                        let reasons: Vec<&str> = all.iter().map(|why| why.reason.as_str()).collect();
-                        Why { reason: reasons.join("; "), ..first }
-                    }
-                };
-                call.judged(judgement);
-                Explained {
-                    verdict,
-                    reason: why.reason,
-                    rule: why.rule,
-                    source: why.source,
-                    trace: call.take_trace(),
-                }
-            }
-        }
-    }
-
-    /// What a preview gets: the judged paths, to look at only.
-    fn look_only(&self, call: &Call, stated: &Stated) -> (Cx, Arc<Lease>) {
-        let lease = Lease::new(stated.subject.effects.clone(), call.session.policies(), Purpose::Preview);
-        (self.cx(call, stated, &lease), lease)
-    }
-
-    fn cx(&self, call: &Call, stated: &Stated, lease: &Arc<Lease>) -> Cx {
-        let watch = call.watch.clone().unwrap_or_else(|| Stopwatch::start(Duration::MAX, call.outer.clone()));
-        let parent = Parent {
-            session: Arc::clone(&call.session),
-            cancel: call.cancel.clone(),
-            watch: Arc::new(watch),
-            turn: call.request.turn,
-        };
-        let (session, sink): (Arc<dyn SessionView>, Arc<dyn Sink>) =
-            (call.session.clone(), call.sink.clone());
-        Cx {
-            call: call.id.clone(),
-            world: lease.lend(&self.world),
-            session,
-            nested: Arc::new(NestedCalls {
-                executor: self.clone(),
-                parent,
-                call: call.id.clone(),
-                next: AtomicU64::new(0),
-                delegates: stated.subject.effects == Effects::Delegated,
-                lease: Arc::clone(lease),
-            }),
-            sink,
-            cancel: call.cancel.clone(),
-            paths: Arc::clone(&stated.paths),
-        }
-    }
 }
 
 /// What a call will hold.
@@ -481,25 +381,4 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
         Err(Failure::new(FailureKind::Internal, "the tool failed while it read its input"))
     })
-}
-
-fn describe(effects: &Effects<RealPath>) -> Cow<'static, str> {
-    match effects {
-        Effects::Everything => "not stated: judged as a whole".into(),
-        Effects::Delegated => "only makes other calls".into(),
-        Effects::Only(touches) if touches.is_empty() => "touches nothing".into(),
-        Effects::Only(touches) => touches.iter().map(one).collect::<Vec<_>>().join(", ").into(),
-    }
-}
-
-fn one(touch: &Touch<RealPath>) -> String {
-    match touch {
-        Touch::Read(path) => format!("reads {path}"),
-        Touch::Write(path) => format!("writes {path}"),
-        Touch::ReadTree(path) => format!("reads in {path}"),
-        Touch::WriteTree(path) => format!("writes in {path}"),
-        Touch::Host(host) => format!("contacts {host}"),
-        Touch::Command(line) => format!("runs {line}"),
-        Touch::Session(key) => format!("changes {key}"),
-    }
 }

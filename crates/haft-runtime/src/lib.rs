@@ -10,8 +10,10 @@ mod call;
 mod catalogue;
 mod event;
 mod executor;
+mod explain;
 mod help;
 mod intake;
+mod lend;
 mod run;
 mod running;
 mod seal;
@@ -24,7 +26,8 @@ pub use catalogue::{
     Catalogue, Handle, Offer, Problem, RegisterError, Registrar, Resolved, Snapshot, ToolSet,
 };
 pub use event::{Bus, EventStream};
-pub use executor::{Executor, Explained};
+pub use executor::Executor;
+pub use explain::Explained;
 pub use help::tool_help;
 pub use running::Running;
 pub use seal::{SPILL_FOLDER, TURN_MAX_CHARS, fit_turn};

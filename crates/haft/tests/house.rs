@@ -95,6 +95,43 @@ fn every_module_says_what_it_is_for() {
     }
 }
 
+#[test]
+fn every_relative_link_of_the_pages_leads_to_something() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let named = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"];
+    let mut pages: Vec<_> = named.iter().map(|name| root.join(name)).collect();
+    let docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    pages.extend(docs.filter(|path| path.extension().is_some_and(|ending| ending == "md")));
+    let mut followed = 0;
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap();
+        for link in links(&text) {
+            // One without a file is an anchor of the page itself.
+            let file = link.split('#').next().unwrap_or_default();
+            if !file.is_empty() && !file.contains("://") && !file.starts_with("mailto:") {
+                followed += 1;
+                let target = page.with_file_name(file);
+                assert!(target.exists(), "{} links to {link}, and nothing is there", page.display());
+            }
+        }
+    }
+    assert!(followed > 20, "only {followed} links found");
+}
+
+/// The targets of `[…](target)`, outside of fenced code.
+fn links(text: &str) -> Vec<&str> {
+    let mut is_code = false;
+    let mut targets = Vec::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+        } else if !is_code {
+            targets.extend(line.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next()));
+        }
+    }
+    targets
+}
+
 fn sources(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();

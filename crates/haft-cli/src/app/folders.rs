@@ -20,7 +20,7 @@ use tokio::{sync::mpsc, task::AbortHandle};
 /// The owner of the built-in tools.
 const CORE: &str = "core";
 /// Folders of tools in a workspace.
-const WORKSPACE_ROOTS: [&str; 2] = [".haft/tools", ".pequenin/tools"];
+pub(crate) const WORKSPACE_ROOTS: [&str; 2] = [".haft/tools", ".pequenin/tools"];
 /// How soon a folder of tools is seen that wasn't there.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// After so many looks, folders that can't be watched are read again.

@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// The session can't be opened, or the input can't be read.
 pub(super) fn call(app: &App, typed: &Typed) -> anyhow::Result<Status> {
     block_on(async {
+        for problem in &app.problems {
+            print::note(&problem.to_string());
+        }
         let live = app.live(&app.session_name("cli"), app.approver())?;
         let snapshot = live.session.snapshot();
         let spec = spec_of(&snapshot, &typed.tool);
@@ -42,6 +45,11 @@ pub(super) fn call(app: &App, typed: &Typed) -> anyhow::Result<Status> {
             print::result(&ended.output.content);
         } else {
             print::note(&print::shown(&ended.output.content));
+        }
+        if !ended.outcome.is_completed()
+            && let Some(hint) = typed.misplaced(spec.as_deref())
+        {
+            print::note(&hint);
         }
         Ok(Status::from(&ended.outcome))
     })

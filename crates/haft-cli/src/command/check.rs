@@ -1,7 +1,7 @@
 //! `haft check`: what is wrong with command folders, with file, line and fix.
 
 use crate::{
-    app::{App, Tools},
+    app::{App, Tools, WORKSPACE_ROOTS},
     cli::CheckArgs,
     print,
     status::Status,
@@ -19,6 +19,10 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
+
+/// The file that makes a folder one of a tool.
+const MANIFEST: &str = "tool.json";
+const FIX: &str = "name a command tool, its folder, or a folder of such folders";
 
 /// What was found.
 #[derive(Default)]
@@ -70,20 +74,31 @@ fn targets(app: &App, tools: &Tools, what: Option<&str>) -> anyhow::Result<Vec<(
         return Ok(vec![(root.clone(), what.to_owned())]);
     }
     let here = host::current_dir()?.join(what);
-    let path =
-        if host::is_file(&here) { here.parent().map_or(here.clone(), Path::to_path_buf) } else { here };
-    let missing = || {
-        let fix = "name a command tool, its folder, or a folder of such folders";
-        Trouble::usage(format!("there is no tool or folder \"{what}\""), fix)
+    let is_manifest = here.file_name().is_some_and(|name| name == MANIFEST);
+    let path = if is_manifest || host::is_file(&here) {
+        here.parent().map_or(here.clone(), Path::to_path_buf)
+    } else {
+        here
     };
+    let missing = || Trouble::usage(format!("there is no tool or folder \"{what}\""), FIX);
     let path = host::real_path(&path).filter(|path| host::is_folder(path)).ok_or_else(missing)?;
-    if host::is_file(&path.join("tool.json")) {
+    if has_manifest(&path) {
         let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(missing)?.to_owned();
         let parent = path.parent().unwrap_or(&path);
         return Ok(vec![(root_at(app, tools, parent)?, name)]);
     }
-    let found = all(&root_at(app, tools, &path)?);
-    if found.is_empty() { Err(missing().into()) } else { Ok(found) }
+    let mut found = all(&root_at(app, tools, &path)?);
+    for below in WORKSPACE_ROOTS.map(|root| path.join(root)) {
+        // A link may lead one to the other.
+        if let Some(below) = host::real_path(&below).filter(|below| host::is_folder(below)) {
+            found.extend(all(&root_at(app, tools, &below)?));
+        }
+    }
+    if found.is_empty() {
+        let what = format!("{} is no tool's folder and holds none: there is no tool.json", path.display());
+        return Err(Trouble::usage(what, FIX).into());
+    }
+    Ok(found)
 }
 
 /// The known root of that path, or one made for it.
@@ -104,12 +119,33 @@ fn folder(root: &CommandRoot, name: &str) -> PathBuf {
 /// Every folder of a root that has a manifest.
 fn all(root: &CommandRoot) -> Vec<(CommandRoot, String)> {
     let names = host::folder_names(Path::new(&root.path.absolute())).unwrap_or_default();
-    let has_manifest = |name: &String| host::is_file(&folder(root, name).join("tool.json"));
-    names.into_iter().filter(has_manifest).map(|name| (root.clone(), name)).collect()
+    names
+        .into_iter()
+        .filter(|name| has_manifest(&folder(root, name)))
+        .map(|name| (root.clone(), name))
+        .collect()
+}
+
+/// Whether there is a manifest, be it one that can't be read.
+fn has_manifest(folder: &Path) -> bool {
+    match host::folder_names(folder) {
+        Ok(names) => names.iter().any(|name| name == MANIFEST),
+        // No folder, or one whose names can't be listed.
+        Err(_) => host::is_file(&folder.join(MANIFEST)),
+    }
 }
 
 fn one(tools: &Tools, root: &CommandRoot, name: &str, findings: &mut Findings) {
     let (tool, problems) = load_folder(tools.files(), root, name);
+    if tool.is_none() && problems.is_empty() {
+        findings.problems.push(Problem {
+            source: root.owner.clone(),
+            path: Some(format!("{}/{name}/{MANIFEST}", root.shown)),
+            line: None,
+            text: format!("{MANIFEST} can't be read"),
+            fix: "make it a readable, regular file".to_owned(),
+        });
+    }
     findings.problems.extend(problems);
     match tool {
         None => findings.set_aside += 1,

@@ -32,6 +32,9 @@ pub(super) fn explain(app: &App, typed: &Typed) -> anyhow::Result<Status> {
         } else {
             print::line(&shown(&explained));
         }
+        if let Some(hint) = typed.misplaced(spec.as_deref()) {
+            print::note(&hint);
+        }
         Ok(match explained.verdict {
             "allow" | "ask" | "deny" => Status::Completed,
             _ => Status::Usage,

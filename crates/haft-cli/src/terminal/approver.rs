@@ -9,13 +9,13 @@ use super::{
     lines::Mark,
     question::{self, Typed},
     style::dim,
+    turns::Turns,
 };
 use haft_core::{Answer, Approver, BoxFuture, Question};
 use std::{
     io::{self, IsTerminal},
     sync::Arc,
 };
-use tokio::sync::Mutex;
 
 /// How much of an answer is repeated.
 const ECHO_MAX_CHARS: usize = 200;
@@ -27,8 +27,10 @@ pub(crate) struct TerminalApprover {
     screen: Screen,
     /// Whether a person sees the questions.
     seen: bool,
-    /// Held while a question is open.
-    turn: Arc<Mutex<()>>,
+    /// Whether the session goes on after the call, so that an answer can hold for it.
+    has_session: bool,
+    /// Whose question is open.
+    turns: Arc<Turns>,
 }
 
 impl TerminalApprover {
@@ -44,8 +46,14 @@ impl TerminalApprover {
             lines: Arc::clone(lines),
             screen: Screen::stderr(),
             seen: io::stderr().is_terminal(),
-            turn: Arc::default(),
+            has_session: true,
+            turns: Arc::default(),
         }
+    }
+
+    /// For a process that makes one call: its session ends with it, so no answer can hold for longer.
+    pub(crate) fn for_one_call() -> Self {
+        Self { has_session: false, ..Self::new() }
     }
 
     /// Asks something of one line; none where the input has ended. Waits until no other question is open.
@@ -53,37 +61,49 @@ impl TerminalApprover {
         if !self.is_present() {
             return None;
         }
-        let _turn = self.turn.lock().await;
+        let _turn = self.turns.take(None).await;
         let mut open = Open::new(self, "the question");
-        self.screen.show(text);
-        let line = self.lines.since(open.mark).await;
+        let line = self.line(text, open.mark).await;
         open.settled = true;
         line
     }
 
-    async fn put(&self, question: &Question) -> Answer {
-        let _turn = self.turn.lock().await;
+    async fn put(&self, mut question: Question) -> Answer {
+        if !self.has_session {
+            question.session = None;
+        }
+        let _turn = self.turns.take(Some(&question.call)).await;
         let mut open = Open::new(self, &question.label);
-        self.screen.show(&question::question(question));
-        let answer = self.answer(question, open.mark).await;
+        self.screen.show(&question::question(&question));
+        let answer = self.answer(&question, open.mark).await;
         open.settled = true;
         answer
+    }
+
+    /// The line that is typed after a prompt; none where the input has ended.
+    async fn line(&self, prompt: &str, mark: Mark) -> Option<String> {
+        self.screen.prompt(prompt);
+        let line = self.lines.since(mark).await;
+        match &line {
+            Some(_) => self.screen.typed(),
+            None => self.screen.end_prompt(),
+        }
+        line
     }
 
     /// Reads until there is an answer.
     async fn answer(&self, question: &Question, mark: Mark) -> Answer {
         loop {
-            self.screen.show(&question::menu(question));
-            let Some(line) = self.lines.since(mark).await else {
-                self.screen.line("");
+            let Some(line) = self.line(&question::menu(question), mark).await else {
                 return Answer::Dismissed;
             };
             match Typed::parse(&line) {
                 Typed::Once => return Answer::Once,
-                Typed::Session if !question.rules.is_empty() => return Answer::Session,
+                Typed::Session if question.session.is_some() => return Answer::Session,
                 Typed::Always if !question.rules.is_empty() => {
-                    self.screen.show(&question::rules(&question.rules));
-                    let Some(line) = self.lines.since(mark).await else { return Answer::Dismissed };
+                    let Some(line) = self.line(&question::rules(&question.rules), mark).await else {
+                        return Answer::Dismissed;
+                    };
                     if let Some(rule) = question::chosen(&line, &question.rules) {
                         return Answer::Always { rule: rule.clone() };
                     }
@@ -91,14 +111,18 @@ impl TerminalApprover {
                 Typed::Deny => return Answer::Deny { feedback: None },
                 Typed::Feedback(Some(feedback)) => return Answer::Deny { feedback: Some(feedback) },
                 Typed::Feedback(None) => {
-                    self.screen.show("  What to do instead (an empty line goes back) > ");
-                    let Some(line) = self.lines.since(mark).await else { return Answer::Dismissed };
+                    let prompt = "  What to do instead (an empty line goes back) > ";
+                    let Some(line) = self.line(prompt, mark).await else { return Answer::Dismissed };
                     if !line.trim().is_empty() {
                         return Answer::Deny { feedback: Some(line.trim().to_owned()) };
                     }
                 }
+                Typed::Session if !self.has_session => {
+                    let text = "the session ends with this call, so no answer can hold for it";
+                    self.screen.line(&format!("  {}", dim(text)));
+                }
                 Typed::Session | Typed::Always => {
-                    let text = "no rule covers just this, so it can only be allowed once";
+                    let text = "no rule covers just this, so it can't be allowed for longer that way";
                     self.screen.line(&format!("  {}", dim(text)));
                 }
                 Typed::Other if line.trim().is_empty() => {}
@@ -117,7 +141,7 @@ impl Approver for TerminalApprover {
     }
 
     fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
-        Box::pin(async move { self.put(&question).await })
+        Box::pin(self.put(question))
     }
 }
 
@@ -141,7 +165,7 @@ impl Drop for Open<'_> {
         if !self.settled {
             self.approver.lines.withdraw(self.mark);
             let text = format!("{} needs no answer any more", self.what);
-            self.approver.screen.line(&format!("\n  {}", dim(&text)));
+            self.approver.screen.line(&format!("  {}", dim(&text)));
         }
     }
 }
@@ -173,8 +197,13 @@ mod tests {
         let (lines, shown) = (Lines::typed(), Arc::new(Shared::new(String::new())));
         let sink = Arc::clone(&shown);
         let screen = Screen::new(move |text| sink.lock().unwrap().push_str(text));
-        let approver =
-            TerminalApprover { lines: Arc::clone(&lines), screen, seen: true, turn: Arc::default() };
+        let approver = TerminalApprover {
+            lines: Arc::clone(&lines),
+            screen,
+            seen: true,
+            has_session: true,
+            turns: Arc::default(),
+        };
         Seat { approver, lines, shown }
     }
 
@@ -188,6 +217,7 @@ mod tests {
             mutates: true,
             why: vec![Why::new("default", "it asks first")],
             preview: Preview::default(),
+            session: rules.first().map(|rule| (*rule).to_owned()),
             rules: rules.iter().map(|rule| (*rule).to_owned()).collect(),
         }
     }
@@ -229,6 +259,39 @@ mod tests {
         assert!((&mut second).now_or_never().is_none());
         seat.lines.type_line("d");
         assert_eq!(second.await, Answer::Deny { feedback: None });
+    }
+
+    #[tokio::test]
+    async fn waiting_questions_come_in_the_order_of_their_calls() {
+        let seat = seat();
+        let ask = |call: u64, label: &str| {
+            seat.approver.ask(Question { call: CallId::outer(call), ..about(label, &[]) })
+        };
+        let (mut first, mut third, mut second) = (ask(1, "First"), ask(3, "Third"), ask(2, "Second"));
+        for asked in [&mut first, &mut third, &mut second] {
+            assert!(asked.now_or_never().is_none());
+        }
+        seat.lines.type_line("o");
+        assert_eq!(first.await, Answer::Once);
+        assert!((&mut third).now_or_never().is_none());
+        assert!((&mut second).now_or_never().is_none());
+        assert!(!seat.shown.lock().unwrap().contains("Third"));
+        seat.lines.type_line("d");
+        assert_eq!(second.await, Answer::Deny { feedback: None });
+        assert!((&mut third).now_or_never().is_none());
+        assert!(seat.shown.lock().unwrap().contains("Third"));
+    }
+
+    #[tokio::test]
+    async fn a_process_of_one_call_offers_no_session() {
+        let Seat { approver, lines, shown } = seat();
+        let approver = TerminalApprover { has_session: false, ..approver };
+        let mut asked = approver.ask(about("Bash", &["bash(ls)"]));
+        assert!((&mut asked).now_or_never().is_none());
+        assert!(!shown.lock().unwrap().contains("ession"));
+        lines.type_line("s");
+        lines.type_line("o");
+        assert_eq!(asked.await, Answer::Once);
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! Lines from standard input: one thread reads, whoever waits may stop waiting without eating a line.
 
+use haft_os::host;
 use std::{
     collections::VecDeque,
     io::{self, BufRead, IsTerminal, Read},
@@ -19,6 +20,8 @@ pub(crate) struct Lines {
     taken: Condvar,
     /// Whether a person types them, so that when a line came says what it answers.
     live: bool,
+    /// Forgets what was typed and not read yet.
+    discard: fn(),
 }
 
 /// Since when lines count.
@@ -31,6 +34,8 @@ struct State {
     next: u64,
     ended: bool,
     started: bool,
+    /// How many questions were put: a line read before the newest one is none of its answers.
+    questions: u64,
     /// A question was withdrawn; what was typed since may still be meant for it.
     withdrawn: Option<Mark>,
 }
@@ -38,11 +43,12 @@ struct State {
 impl Lines {
     /// Lines of standard input; nothing is read before somebody waits for a line.
     pub(crate) fn of_stdin() -> Arc<Self> {
-        Self::new(io::stdin().is_terminal())
+        Self::new(io::stdin().is_terminal(), host::discard_typed_ahead)
     }
 
-    fn new(live: bool) -> Arc<Self> {
-        Arc::new(Self { state: Mutex::default(), arrived: Notify::new(), taken: Condvar::new(), live })
+    fn new(live: bool, discard: fn()) -> Arc<Self> {
+        let (arrived, taken) = (Notify::new(), Condvar::new());
+        Arc::new(Self { state: Mutex::default(), arrived, taken, live, discard })
     }
 
     /// Whether a person types them.
@@ -55,12 +61,20 @@ impl Lines {
         self.lock().ended
     }
 
-    /// To be called when a question is shown. What was typed before is no answer to it; lines of a pipe were
-    /// written without seeing any question, so that all of them count.
+    /// To be called right before a question is shown. What was typed before is no answer to it and is forgotten,
+    /// wherever it waits: in the terminal, in the reader's hand, in the queue. Lines of a pipe were written without
+    /// seeing any question, so that all of them count.
     pub(crate) fn question(&self) -> Mark {
         let mut state = self.lock();
         state.drop_late();
-        if self.live { Mark(state.next) } else { Mark(0) }
+        if !self.live {
+            return Mark(0);
+        }
+        (self.discard)();
+        state.waiting.clear();
+        state.questions += 1;
+        self.taken.notify_all();
+        Mark(state.next)
     }
 
     /// Says that nobody waits for an answer any more: what is typed until the next prompt leaves no residue.
@@ -132,8 +146,12 @@ impl Lines {
         let line = line.strip_suffix('\n').unwrap_or(line);
         let line = line.strip_suffix('\r').unwrap_or(line).to_owned();
         let mut state = self.lock();
+        let before = state.questions;
         while state.waiting.len() >= AHEAD_MAX_LINES {
             state = self.taken.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.questions != before {
+            return;
         }
         let number = state.next;
         state.next += 1;
@@ -164,7 +182,7 @@ impl State {
 impl Lines {
     /// Lines that a test types.
     pub(crate) fn typed() -> Arc<Self> {
-        let lines = Self::new(true);
+        let lines = Self::new(true, || {});
         lines.lock().started = true;
         lines
     }
@@ -193,7 +211,7 @@ mod tests {
         assert!(lines.since(mark).now_or_never().is_none());
         lines.type_line("o\n");
         assert_eq!(lines.since(mark).await.as_deref(), Some("o"));
-        assert_eq!(lines.next().await.as_deref(), Some("next task"));
+        assert!(lines.next().now_or_never().is_none());
     }
 
     #[tokio::test]

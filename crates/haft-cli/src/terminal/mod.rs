@@ -12,6 +12,7 @@ mod lines;
 mod question;
 mod screen;
 mod style;
+mod turns;
 mod watch;
 
 pub(crate) use approver::{TerminalApprover, YesApprover};

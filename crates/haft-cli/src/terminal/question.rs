@@ -78,8 +78,10 @@ pub(crate) fn question(question: &Question) -> String {
 pub(super) fn menu(question: &Question) -> String {
     let key = |key: &str, rest: &str| format!("[{BOLD}{key}{BOLD:#}]{rest}");
     let mut answers = vec![key("o", "nce")];
-    if let Some(rule) = question.rules.first() {
-        answers.push(key("s", &format!("ession {}", dim(&rule_text(rule)))));
+    if let Some(allowed) = &question.session {
+        answers.push(key("s", &format!("ession {}", dim(&rule_text(allowed)))));
+    }
+    if !question.rules.is_empty() {
         answers.push(key("a", "lways…"));
     }
     answers.push(key("d", "eny"));
@@ -240,6 +242,7 @@ mod tests {
             mutates: true,
             why: vec![Why { source: Some("a.toml:3".to_owned()), ..Why::new("ask", "a rule asks") }],
             preview: Preview { text: preview.to_owned(), digest: Vec::new() },
+            session: Some("bash(ls -a)".to_owned()),
             rules: vec!["bash(ls -a)".to_owned(), "bash(ls *)".to_owned()],
         }
     }
@@ -280,9 +283,11 @@ mod tests {
     }
 
     #[test]
-    fn without_a_rule_neither_session_nor_always_is_offered() {
+    fn session_and_always_are_offered_only_where_they_are_possible() {
         let mut asked = asked(Effects::none(), "");
         assert!(plain(&menu(&asked)).contains("[s]ession bash(ls -a) · [a]lways"), "{}", menu(&asked));
+        asked.session = None;
+        assert_eq!(plain(&menu(&asked)), "  [o]nce · [a]lways… · [d]eny · [f] deny with feedback > ");
         asked.rules.clear();
         assert_eq!(plain(&menu(&asked)), "  [o]nce · [d]eny · [f] deny with feedback > ");
     }

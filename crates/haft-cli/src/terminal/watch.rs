@@ -21,12 +21,20 @@ pub(crate) struct Cards {
     reasons: bool,
     /// Labels of the calls that run.
     open: Mutex<BTreeMap<CallId, String>>,
+    /// The call whose start is the last line that was shown.
+    last: Mutex<Option<CallId>>,
 }
 
 impl Cards {
     /// Cards of one session's calls.
     pub(crate) fn new(session: &Arc<Session>, screen: &Screen) -> Self {
-        Self { session: Arc::clone(session), screen: screen.clone(), reasons: false, open: Mutex::default() }
+        Self {
+            session: Arc::clone(session),
+            screen: screen.clone(),
+            reasons: false,
+            open: Mutex::default(),
+            last: Mutex::default(),
+        }
     }
 
     /// Also says why each call was allowed, asked or refused.
@@ -41,17 +49,15 @@ impl Cards {
         let card = Card::of(self.spec(tool).as_deref(), tool, input);
         self.screen.line(&card.line());
         lock(&self.open).insert(id.clone(), card.label);
+        *lock(&self.last) = Some(id.clone());
     }
 
     /// A call ended.
     pub(crate) fn ended(&self, ended: &Ended) {
-        let (label, alone) = {
-            let mut open = lock(&self.open);
-            let alone = open.len() <= 1;
-            (open.remove(&ended.call).unwrap_or_else(|| clean(&ended.tool)), alone)
-        };
-        // With others running, the line above may be another call's.
-        let whose = if alone { String::new() } else { format!("{label} ") };
+        let label = lock(&self.open).remove(&ended.call).unwrap_or_else(|| clean(&ended.tool));
+        let is_below = lock(&self.last).take().is_some_and(|last| last == ended.call);
+        // Elsewhere the line above is another call's, or a question about one.
+        let whose = if is_below && !self.screen.has_prompt() { String::new() } else { format!("{label} ") };
         self.screen.line(&format!("  {whose}{}", outcome_line(ended)));
         if self.reasons {
             for reason in reasons(&ended.trace) {

@@ -126,3 +126,26 @@ fn a_tool_of_a_strange_workspace_asks_until_it_is_allowed_for_good_or_trusted() 
     place.run(&["trust"]).with(0);
     assert_eq!(place.run(&["call", "says"]).with(0).out, "two\n");
 }
+
+#[test]
+fn a_manifest_that_cannot_be_read_is_a_finding_and_a_place_is_checked_with_all_it_holds() {
+    let place = Place::new();
+    let manifest = r#"{"name": "good", "description": "d", "command": "true"}"#;
+    place.write(".haft/tools/good/tool.json", manifest);
+    for what in [".", ".haft/tools", ".haft/tools/good", ".haft/tools/good/tool.json"] {
+        let checked = place.run(&["check", "--json", what]).with(0).json();
+        assert_eq!(checked["usable"], serde_json::json!(["good"]), "{what}");
+    }
+    place.write("src/main.rs", "");
+    let ran = place.run(&["check", "src"]).with(2);
+    assert!(ran.err.contains("is no tool's folder"), "{ran:?}");
+    place.write(".haft/tools/pipe/run.sh", "");
+    let pipe = place.workspace().join(".haft/tools/pipe/tool.json");
+    assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+    for words in
+        [&["check", "--json"][..], &["check", "--json", "."], &["check", "--json", ".haft/tools/pipe"]]
+    {
+        let checked = place.run(words).with(1).json();
+        assert!(checked["problems"].to_string().contains("pipe/tool.json"), "{checked}");
+    }
+}

@@ -194,3 +194,31 @@ fn a_timeout_has_its_own_status() {
     assert_eq!(ran["outcome"], "timed-out");
     assert!(ran["content"].to_string().contains("begun"), "{ran}");
 }
+
+#[test]
+fn output_that_is_lost_is_a_failure() {
+    let place = with_file();
+    for words in [&["tools"][..], &["tools", "--json"], &["--help"], &["call", "read", "--path", "a.txt"]] {
+        // A device of Linux that takes nothing.
+        let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else { return };
+        let mut command = place.command(words);
+        let ran = ended(command.stdout(full).stderr(Stdio::piped()).spawn().unwrap()).with(1);
+        assert!(ran.err.contains("could not be written"), "{words:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn hafts_flags_among_a_tools_keys_get_a_hint() {
+    let place = Place::new();
+    let ran = place.run(&["call", "bash", "--command", "true", "--yes"]);
+    assert!(ran.status != 0 && ran.err.contains("haft call --yes"), "{ran:?}");
+}
+
+#[test]
+fn a_home_that_cannot_be_made_says_what_to_set() {
+    let place = with_file();
+    let mut command = place.command(&["call", "read", "--path", "a.txt"]);
+    command.env("HAFT_HOME", "/dev/null/haft").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ran = ended(command.spawn().unwrap()).with(1);
+    assert!(ran.err.contains("set HAFT_HOME to a folder that can be written"), "{ran:?}");
+}

@@ -40,6 +40,23 @@ fn tokens_are_counted_by_tool_and_in_sum() {
 }
 
 #[test]
+fn definitions_cost_a_model_no_more_than_was_promised() {
+    let counted = Place::new().run(&["tools", "--tokens", "--json"]).with(0).json();
+    let sent = counted["direct"].as_u64().unwrap();
+    assert!(sent <= 1_500, "{sent} tokens with each request: {counted}");
+    let (mut tools, mut together) = (0, 0);
+    for tool in counted["tools"].as_array().unwrap().iter().filter(|tool| tool["owner"] == "core") {
+        let tokens = tool["tokens"].as_u64().unwrap();
+        assert!((1..=250).contains(&tokens), "{tokens} tokens: {tool}");
+        tools += 1;
+        together += tokens;
+    }
+    assert!(tools >= 8, "{counted}");
+    assert!(together <= 5_000, "{together} tokens: {counted}");
+    assert_eq!(counted["builtIn"], together);
+}
+
+#[test]
 fn the_log_tells_each_call_and_what_it_changed() {
     let place = Place::new();
     let none = place.run(&["log"]).with(2);

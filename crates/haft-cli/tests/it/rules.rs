@@ -76,3 +76,14 @@ fn settings_that_are_damaged_ask_and_are_listed() {
     place.write("a.txt", "x");
     place.run(&["call", "read", "--path", "a.txt"]).with(3);
 }
+
+#[test]
+fn a_question_that_broken_settings_raise_names_them() {
+    let place = Place::new();
+    place.write_home("config.toml", "[permissions\n");
+    let denied = place.run(&["call", "read", "--path", "."]).with(3);
+    assert!(denied.err.contains("that file is broken"), "{denied:?}");
+    assert!(denied.err.contains("haft tools --problems"), "{denied:?}");
+    let explained = place.run(&["explain", "--json", "read", "--path", "."]).with(0).json();
+    assert!(explained["source"].as_str().unwrap().contains("; that file is broken"), "{explained}");
+}

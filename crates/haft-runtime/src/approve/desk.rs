@@ -7,8 +7,8 @@ use crate::{
     run::Stopwatch,
     session::{Keep, Session},
 };
-use haft_core::{Answer, Bound, Cx, Event, Failure, Outcome, Preview, Question, RealPath, Why};
-use haft_policy::{Judgement, Policy, Verdict, judge, rule_choices};
+use haft_core::{Answer, Bound, Cx, Event, Failure, Outcome, Preview, Question, RealPath, Touch, Why};
+use haft_policy::{Judgement, Policy, Subject, Verdict, judge, rule_choices};
 use std::{
     fmt::Write,
     pin::pin,
@@ -180,8 +180,8 @@ impl Desk<'_> {
     ) -> (Settled, (&'static str, String)) {
         let word = match answer {
             Answer::Once => ("once", String::new()),
-            Answer::Session => match rules.first() {
-                Some(rule) => ("session", self.save(&stated, rule.clone(), Keep::Session)),
+            Answer::Session => match session_rule(&stated.subject, rules) {
+                Some(rule) => ("session", self.save(&stated, rule, Keep::Session)),
                 None => ("once", "no rule is narrow enough to hold for the session".to_owned()),
             },
             Answer::Always { rule } => ("always", self.save(&stated, rule, Keep::Always)),
@@ -282,6 +282,7 @@ fn nobody(stated: &Stated, why: &[Why], workspace: &RealPath) -> Why {
 
 fn question(stated: &Stated, why: Vec<Why>, shown: &Preview, workspace: &RealPath) -> Question {
     let subject = &stated.subject;
+    let rules = rule_choices(subject, workspace);
     Question {
         call: subject.call.clone(),
         tool: Arc::clone(&subject.tool),
@@ -291,8 +292,18 @@ fn question(stated: &Stated, why: Vec<Why>, shown: &Preview, workspace: &RealPat
         mutates: subject.mutates,
         why,
         preview: shown.clone(),
-        rules: rule_choices(subject, workspace),
+        session: session_rule(subject, &rules),
+        rules,
     }
+}
+
+/// The rule that covers just calls like this one: of a tool that names paths or commands, those and no others.
+fn session_rule(subject: &Subject, rules: &[String]) -> Option<String> {
+    let names = |touch: &Touch<RealPath>| touch.path().is_some() || matches!(touch, Touch::Command(_));
+    let is_exact = |rule: &&String| {
+        !subject.effects.touches().iter().any(names) || rule.contains('(') && !rule.contains('*')
+    };
+    rules.first().filter(is_exact).cloned()
 }
 
 impl Asked {

@@ -8,6 +8,8 @@ mod problem;
 mod select;
 mod snapshot;
 mod stack;
+#[cfg(test)]
+mod tests;
 mod wrap;
 
 pub use catalogue::{Catalogue, RegisterError, Registrar};

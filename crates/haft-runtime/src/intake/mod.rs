@@ -1,12 +1,14 @@
 //! From the caller's text to an input that fits the tool: parse, coerce, validate, and what it touches.
 
 mod coerce;
+mod describe;
 mod effects;
 mod parse;
 mod resolve;
 mod validate;
 
 pub(crate) use coerce::coerce;
+pub(crate) use describe::describe;
 pub(crate) use effects::{Stated, flagged_permission, state};
 pub(crate) use parse::parse;
 pub(crate) use resolve::{Resolution, resolve};

@@ -1,7 +1,7 @@
 //! Calls made inside a call.
 
 use super::Lease;
-use crate::executor::{Executor, Parent};
+use crate::{executor::Executor, lend::Parent};
 use haft_core::{BoxFuture, CallId, Ended, Nested, Request, Why};
 use std::sync::{
     Arc,

@@ -13,6 +13,9 @@ use haft_core::{
 use serde_json::json;
 use std::fmt::Write as _;
 
+/// Lines that may follow the file's own: how to read on, its encoding, its real name.
+const NOTES_MAX_LINES: u64 = 3;
+
 /// What is asked for.
 pub(crate) struct Look {
     /// The first line, from 1, or from the end where negative.
@@ -38,6 +41,8 @@ struct Shown {
     survey: Survey,
     page: Page,
     first: u64,
+    /// How many lines were asked for.
+    limit: u64,
     changed: bool,
 }
 
@@ -96,13 +101,13 @@ impl Look {
             offset += u64::try_from(block.len()).unwrap_or(u64::MAX);
         }
         let changed = files.stat(at)? != before;
-        Ok(Shown { survey, page: pager.finish(), first, changed })
+        Ok(Shown { survey, page: pager.finish(), first, limit: self.limit, changed })
     }
 }
 
 /// What is said of a file, which goes by `name`.
 fn output(job: &Job<'_>, name: &str, shown: Shown) -> Output {
-    let Shown { survey, page, first, changed } = shown;
+    let Shown { survey, page, first, limit, changed } = shown;
     let last = first + page.shown.saturating_sub(1);
     let mut text = page.text;
     let more = match survey.lines {
@@ -135,8 +140,10 @@ fn output(job: &Job<'_>, name: &str, shown: Shown) -> Output {
         lines: page.whole,
         total,
     });
-    let truncation = more.map(|_| Truncation {
-        shown_bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
+    // As many lines as the caller wanted are no cut, as long as the notes fit below them.
+    let is_as_asked = limit.saturating_add(NOTES_MAX_LINES) <= lines_max() && page.shown >= limit;
+    let truncation = more.filter(|_| !is_as_asked).map(|_| Truncation {
+        shown_bytes: page.bytes.min(survey.len),
         total_bytes: survey.len,
         shown_lines: page.shown,
         total_lines: survey.lines.unwrap_or(last + 1),

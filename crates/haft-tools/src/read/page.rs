@@ -58,6 +58,8 @@ pub(crate) struct Page {
     pub(crate) text: String,
     /// How many lines that is.
     pub(crate) shown: u64,
+    /// How many bytes of the file are shown, line ends included.
+    pub(crate) bytes: u64,
     /// The ranges of lines that are shown from their first to their last character.
     pub(crate) whole: Vec<(u64, u64)>,
     /// Whether characters were replaced by visible signs.
@@ -96,6 +98,8 @@ pub(crate) struct Pager {
 struct Line {
     shown: String,
     chars: usize,
+    /// In the file, its end included.
+    bytes: usize,
     started: bool,
     after_cr: bool,
     signs: bool,
@@ -151,6 +155,7 @@ impl Pager {
             if self.skip == 0 {
                 self.take(content.unwrap_or_default());
                 if end.is_some() {
+                    self.line.bytes += width;
                     self.line.after_cr = false;
                     self.close();
                 }
@@ -177,6 +182,7 @@ impl Pager {
     fn take(&mut self, content: &[u8]) {
         if !content.is_empty() {
             self.line.started = true;
+            self.line.bytes += content.len();
             self.decode(content, false);
         }
     }
@@ -219,6 +225,8 @@ impl Pager {
         }
         let is_whole = line.chars == 0 || (columns.first == 1 && line.chars <= columns.last);
         self.page.add(number, &text, is_whole);
+        let bytes = if is_whole { line.bytes } else { line.bytes.min(line.shown.len()) };
+        self.page.bytes += u64::try_from(bytes).unwrap_or(u64::MAX);
         self.page.signs |= line.signs;
         self.left -= 1;
     }

@@ -49,6 +49,8 @@ fn by_line(path: &str, before: &[u8], after: &[u8]) -> Diff {
     let new = lines(after.get(context_start..after.len() - context_end).unwrap_or_default());
     let ops = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(Instant::now() + DIFF_TIMEOUT));
 
+    // Behind "a/", a path from the root would have two slashes.
+    let path = path.trim_start_matches('/');
     let mut out = Diff { text: format!("--- a/{path}\n+++ b/{path}\n"), ..Diff::default() };
     let mut left_out = 0;
     for group in group_diff_ops(ops, CONTEXT_LINES) {
@@ -176,6 +178,7 @@ mod tests {
         assert!(shown.contains("-x␍\n+x\n y\n\\ No newline at end of file\n"), "{shown}");
         assert_eq!(diff("a", b"x", b"x"), Diff::default());
         assert_eq!(diff("a", b"", b"x\n").text, "--- a/a\n+++ b/a\n@@ -1,0 +1,1 @@\n+x\n");
+        assert!(diff("/tmp/a", b"", b"x\n").text.starts_with("--- a/tmp/a\n+++ b/tmp/a\n"));
         assert_eq!(diff("a", b"a\na\na\n", b"a\na\n").removed, 1);
         assert_eq!(diff("a", b"a\rb\r", b"a\rc\r").text, "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n");
         assert_eq!(diff("a", b"a\rb\r", b"a\nb\n").removed, 1);

@@ -20,6 +20,7 @@ mod gates;
 mod kit;
 mod links;
 mod output;
+mod prompts;
 mod races;
 mod read;
 mod refusals;

@@ -30,6 +30,25 @@ async fn a_window_has_the_numbers_of_the_file_and_says_how_to_go_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn only_the_tools_own_bounds_count_as_a_cut() {
+    let kit = kit();
+    let content = numbered(4_500);
+    kit.write("f", content.clone());
+    let asked = look(&kit, json!({"path": "f", "offset": 3, "limit": 2})).await;
+    has(&done(&asked), &["more lines; read on with offset=5"]);
+    assert_eq!(asked.output.truncation, None);
+    let cut = read(&kit, "f").await.output.truncation.expect("it is cut");
+    let shown: usize = content.split_inclusive('\n').take(2_000).map(str::len).sum();
+    assert_eq!((cut.shown_lines, cut.total_lines), (2_000, 4_500));
+    assert_eq!(cut.shown_bytes, u64::try_from(shown).unwrap());
+    assert_eq!(cut.total_bytes, u64::try_from(content.len()).unwrap());
+    // Numbers in front of short lines make the text longer than the file.
+    kit.write("short", "\n".repeat(2_001));
+    let cut = read(&kit, "short").await.output.truncation.expect("it is cut");
+    assert_eq!((cut.shown_bytes, cut.total_bytes), (2_000, 2_001));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn past_the_end_and_an_empty_file_say_so() {
     let kit = kit();
     kit.write("f", numbered(9));

@@ -1,0 +1,61 @@
+//! What would become of a call, without running anything or asking anybody.
+
+use crate::{call::Call, executor::Executor, session::Session};
+use haft_core::{CallId, Cancel, Request, TraceStep, Why};
+use haft_policy::{Verdict, judge};
+use std::sync::Arc;
+
+/// What would become of a call, without running anything.
+#[derive(Debug, Clone, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explained {
+    /// `allow`, `ask`, `deny`; `invalid` or `unknown` where it isn't judged at all.
+    pub verdict: &'static str,
+    /// In words.
+    pub reason: String,
+    /// The rule that decides.
+    pub rule: Option<String>,
+    /// Where it is written, `path:line`.
+    pub source: Option<String>,
+    /// Each step's word.
+    pub trace: Vec<TraceStep>,
+}
+
+impl Executor {
+    /// Steps 1 to 5, with nothing run and nobody asked.
+    pub fn explain(&self, session: &Arc<Session>, request: &Request) -> Explained {
+        let mut call = Call::new(session, CallId::outer(0), request.clone(), Cancel::new(), None);
+        let stated = Self::resolve(&mut call)
+            .and_then(|offer| Self::intake(&mut call, offer))
+            .and_then(|ready| self.state(&mut call, &ready));
+        match stated {
+            Err(end) => Explained {
+                verdict: end.outcome.name(),
+                reason: end.output.joined_text(),
+                rule: None,
+                source: None,
+                trace: call.take_trace(),
+            },
+            Ok(stated) => {
+                let judgement = judge(&stated.subject, &session.policies());
+                let verdict = judgement.verdict.name();
+                let why = match &judgement.verdict {
+                    Verdict::Allow(why) | Verdict::Deny(why) => why.clone(),
+                    Verdict::Ask(all) => {
+                        let first = all.first().cloned().unwrap_or_else(|| Why::new("ask", "asked"));
+                        let reasons: Vec<&str> = all.iter().map(|why| why.reason.as_str()).collect();
+                        Why { reason: reasons.join("; "), ..first }
+                    }
+                };
+                call.judged(judgement);
+                Explained {
+                    verdict,
+                    reason: why.reason,
+                    rule: why.rule,
+                    source: why.source,
+                    trace: call.take_trace(),
+                }
+            }
+        }
+    }
+}
