@@ -265,18 +265,18 @@ fn nobody(stated: &Stated, why: &[Why], workspace: &RealPath) -> Why {
         );
         return Why { gate: "approval".into(), reason, ..guard.clone() };
     }
-    let rule = rule_choices(&stated.subject, workspace)
-        .into_iter()
-        .next()
-        .unwrap_or_else(|| stated.subject.tool.to_string());
-    let rule = serde_json::to_string(&rule).unwrap_or(rule);
+    let advice = match rule_choices(&stated.subject, workspace).into_iter().next() {
+        Some(rule) => {
+            let rule = serde_json::to_string(&rule).unwrap_or(rule);
+            format!("The operator can allow it with permissions.allow = [{rule}]")
+        }
+        // A line with several commands, substitutions or redirections: only the whole tool would cover it.
+        None => "No rule covers just this: make it one plain command that a rule can name".to_owned(),
+    };
+    let reasons = reasons.join("; ");
     Why::new(
         "approval",
-        format!(
-            "it needs a person's word ({}), and nobody is there to give it. The operator can allow it with \
-             permissions.allow = [{rule}]",
-            reasons.join("; ")
-        ),
+        format!("it needs a person's word ({reasons}), and nobody is there to give it. {advice}"),
     )
 }
 

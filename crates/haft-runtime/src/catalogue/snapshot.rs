@@ -79,12 +79,8 @@ impl Snapshot {
     }
 
     fn nearest(&self, name: &str) -> Vec<Arc<str>> {
-        let mut scored: Vec<_> = self
-            .offers
-            .keys()
-            .map(|known| (strsim::jaro_winkler(known, name), known))
-            .filter(|(score, _)| *score > 0.7)
-            .collect();
+        let mut scored: Vec<_> =
+            self.offers.keys().map(|known| (strsim::jaro_winkler(known, name), known)).collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
         scored.into_iter().take(NEAREST).map(|(_, known)| Arc::clone(known)).collect()
     }
