@@ -10,6 +10,7 @@
 
 mod author;
 mod calls;
+mod folders;
 mod place;
 mod reports;
 mod resume;

@@ -126,3 +126,8 @@ pub fn has_program(name: &str) -> bool {
     let path = std::env::var("PATH").unwrap_or_default();
     path.split(':').any(|folder| Path::new(folder).join(name).is_file())
 }
+
+/// Says that a test couldn't be made; past the test runner, which keeps what passing tests print to itself.
+pub fn left_out(what: &str, program: &str) {
+    let _ = writeln!(std::io::stderr(), "left out: {what} ({program} is not installed)");
+}
