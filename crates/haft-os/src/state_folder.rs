@@ -7,10 +7,7 @@ use std::{
     io::{self, Read, Seek, SeekFrom, Write},
     os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Mutex, PoisonError},
     time::{Duration, SystemTime},
 };
 
@@ -137,50 +134,59 @@ fn has_name(file: &File, path: &Path) -> bool {
 /// A file that grows by lines, kept open.
 struct Log {
     path: PathBuf,
+    writer: Mutex<Writer>,
+}
+
+struct Writer {
     file: File,
     /// The last line couldn't be written whole; the next one ends it first.
-    is_torn: AtomicBool,
+    is_torn: bool,
 }
 
 impl Log {
     /// Opens it and ends a line that a kill left without its end, so that it spoils only itself.
+    ///
+    /// Whoever adds a line shares the lock and whoever looks for a torn one has it alone: a line that is just being
+    /// written looks torn too.
     fn open(path: PathBuf) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).append(true).create(true).mode(FILE_MODE).open(&path)?;
         file.lock()?;
-        if let Some(last) = file.metadata()?.len().checked_sub(1) {
-            let mut end = [0_u8];
-            file.read_exact_at(&mut end, last)?;
-            if end != *b"\n" {
-                (&file).write_all(b"\n")?;
-            }
-        }
+        let ended = end_last_line(&file);
         file.unlock()?;
-        Ok(Self { path, file, is_torn: AtomicBool::new(false) })
+        ended?;
+        Ok(Self { path, writer: Mutex::new(Writer { file, is_torn: false }) })
+    }
+}
+
+fn end_last_line(mut file: &File) -> io::Result<()> {
+    let Some(last) = file.metadata()?.len().checked_sub(1) else { return Ok(()) };
+    let mut end = [0_u8];
+    file.read_exact_at(&mut end, last)?;
+    if end == *b"\n" { Ok(()) } else { file.write_all(b"\n") }
+}
+
+impl Writer {
+    /// One write to a file opened for appending: the kernel holds the file while it adds all of it, so lines of
+    /// several processes never mix.
+    fn add(&mut self, line: &[u8]) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(line.len() + 2);
+        if self.is_torn {
+            bytes.push(b'\n');
+        }
+        bytes.extend_from_slice(line);
+        bytes.push(b'\n');
+        self.file.lock_shared()?;
+        let written = self.file.write(&bytes);
+        self.file.unlock()?;
+        self.is_torn = written? != bytes.len();
+        if self.is_torn { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 }
 
 impl LineLog for Log {
     fn append(&self, line: &[u8]) -> Result<(), Failure> {
-        let mut bytes = Vec::with_capacity(line.len() + 2);
-        if self.is_torn.load(Ordering::Relaxed) {
-            bytes.push(b'\n');
-        }
-        bytes.extend_from_slice(line);
-        bytes.push(b'\n');
-        // One write to a file opened for appending: the kernel holds the file while it adds all of it, so lines
-        // of several processes never mix.
-        let written = match (&self.file).write(&bytes) {
-            Ok(written) if written == bytes.len() => {
-                self.is_torn.store(false, Ordering::Relaxed);
-                return Ok(());
-            }
-            Ok(_) => {
-                self.is_torn.store(true, Ordering::Relaxed);
-                io::ErrorKind::StorageFull.into()
-            }
-            Err(error) => error,
-        };
-        Err(fault::io("write", &self.path.to_string_lossy(), &written))
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        writer.add(line).map_err(|error| fault::io("write", &self.path.to_string_lossy(), &error))
     }
 }
 
