@@ -1,25 +1,15 @@
 //! Plain questions to the machine, for the command line and for settings: these are the operator's own paths,
 //! not a model's, so they aren't held beneath a root.
 
-use crate::{fault, hash};
+use crate::fault;
 use haft_core::{Failure, FailureKind};
 use rustix::fs::Access;
-use sha2::{Digest, Sha256};
 use std::{
     fs::{self, OpenOptions},
     io::{self, IsTerminal, Read, Write},
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{OpenOptionsExt, PermissionsExt},
-    },
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    time::SystemTime,
 };
-
-/// A folder that is hashed to be trusted holds at most this much.
-pub const HASHED_FOLDER_MAX_BYTES: u64 = 64 * 1024 * 1024;
-/// And at most so many files and folders.
-const HASHED_FOLDER_MAX_ENTRIES: usize = 10_000;
 
 /// Whether a new file may be run as a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,11 +80,6 @@ pub fn write_new_file(path: &Path, bytes: &[u8], executable: Executable) -> Resu
 /// Whatever the system says.
 pub fn make_dirs(path: &Path) -> Result<(), Failure> {
     fs::create_dir_all(path).map_err(|error| fault::io("make the folder", &path.to_string_lossy(), &error))
-}
-
-/// When a file last changed; none where it isn't there.
-pub fn file_mtime(path: &Path) -> Option<SystemTime> {
-    fs::metadata(path).ok()?.modified().ok()
 }
 
 /// Whether this is a file that this user may run.
@@ -187,59 +172,4 @@ pub fn folder_names(path: &Path) -> Result<Vec<String>, Failure> {
 /// The folder at or above `from` that holds `.git`.
 pub fn find_git_root(from: &Path) -> Option<PathBuf> {
     from.ancestors().find(|folder| fs::symlink_metadata(folder.join(".git")).is_ok()).map(Path::to_owned)
-}
-
-/// SHA-256 over all that is in a folder: sorted relative names, whether each may be run, and the bytes.
-/// Links count by where they point and aren't followed.
-///
-/// # Errors
-/// Invalid input for more than 64 MiB, too many entries, or a pipe, socket or device.
-///
-/// # Limits
-/// [`HASHED_FOLDER_MAX_BYTES`].
-pub fn folder_hash(folder: &Path) -> Result<String, Failure> {
-    let mut found = Vec::new();
-    collect(folder, &mut found)?;
-    found.sort();
-    let mut hasher = Sha256::new();
-    let mut left = HASHED_FOLDER_MAX_BYTES;
-    for path in found {
-        let shown = path.to_string_lossy();
-        let trouble = |error: &io::Error| fault::io("hash", &shown, error);
-        let meta = fs::symlink_metadata(&path).map_err(|error| trouble(&error))?;
-        let (kind, content) = if meta.is_dir() {
-            ("d", Vec::new())
-        } else if meta.is_symlink() {
-            let target = fs::read_link(&path).map_err(|error| trouble(&error))?;
-            ("l", target.as_os_str().as_bytes().to_vec())
-        } else {
-            let content = read_file(&path, left)?.unwrap_or_default();
-            (if meta.permissions().mode() & 0o111 == 0 { "f" } else { "x" }, content)
-        };
-        left = left.saturating_sub(u64::try_from(content.len()).unwrap_or(u64::MAX));
-        let name = path.strip_prefix(folder).unwrap_or(&path).as_os_str().as_bytes();
-        // With their lengths, so that no two folders run together to the same bytes.
-        hasher.update(format!("{kind} {} {}\n", name.len(), content.len()));
-        hasher.update(name);
-        hasher.update(&content);
-    }
-    Ok(hash::hex(&hasher.finalize()))
-}
-
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let trouble = |error: &io::Error| fault::io("hash", &folder.to_string_lossy(), error);
-    for entry in fs::read_dir(folder).map_err(|error| trouble(&error))? {
-        let entry = entry.map_err(|error| trouble(&error))?;
-        if found.len() >= HASHED_FOLDER_MAX_ENTRIES {
-            return Err(Failure::invalid(format!(
-                "{} holds more than {HASHED_FOLDER_MAX_ENTRIES} files; move what isn't needed out of it",
-                folder.display()
-            )));
-        }
-        found.push(entry.path());
-        if entry.file_type().map_err(|error| trouble(&error))?.is_dir() {
-            collect(&entry.path(), found)?;
-        }
-    }
-    Ok(())
 }

@@ -9,7 +9,6 @@ use std::{
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Component, Path, PathBuf},
-    time::Duration,
 };
 
 const FILE_MODE: u32 = 0o600;
@@ -139,17 +138,6 @@ impl OsState {
         Ok(Spill { path, file, bytes })
     }
 
-    /// How long ago a file, or the list of a folder's names, last changed; none where it isn't there.
-    pub fn age(&self, rel: &str) -> Option<Duration> {
-        let modified = fs::symlink_metadata(self.path(rel).ok()?).ok()?.modified().ok()?;
-        Some(modified.elapsed().unwrap_or_default())
-    }
-
-    /// The bytes of a file, or of all files in a folder; nothing where it isn't there.
-    pub fn size(&self, rel: &str) -> u64 {
-        self.path(rel).map_or(0, |path| size(&path))
-    }
-
     /// A path whose folder is there.
     pub(crate) fn writable(&self, rel: &str) -> Result<PathBuf, Failure> {
         let path = self.path(rel)?;
@@ -162,16 +150,6 @@ impl OsState {
 
 fn trouble(path: &Path, error: &io::Error) -> Failure {
     fault::io("write", &path.to_string_lossy(), error)
-}
-
-fn size(path: &Path) -> u64 {
-    match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_dir() => {
-            fs::read_dir(path).map_or(0, |entries| entries.flatten().map(|entry| size(&entry.path())).sum())
-        }
-        Ok(meta) if meta.is_file() => meta.len(),
-        _ => 0,
-    }
 }
 
 /// A file that a long result is written to as it comes.

@@ -31,7 +31,7 @@ use haft_core::{
     SessionView, StateFolder, Touch, TraceStep, Why, World,
 };
 use serde_json::Value;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// How often a call may be judged anew because what it touches changed under it.
 const ROUNDS_MAX: usize = 3;
@@ -221,12 +221,10 @@ impl Executor {
         stated: Stated,
     ) -> Result<Settled, End> {
         let looking: &Call = call;
-        let lent = std::sync::Mutex::new(Vec::new());
-        let cx = |stated: &Stated| {
-            let (cx, lease) = self.look_only(looking, stated);
-            lent.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(lease);
-            cx
-        };
+        // One lease for all that the desk looks at, made only if it does.
+        let lent = OnceLock::new();
+        let cx =
+            |stated: &Stated| self.cx(looking, stated, lent.get_or_init(|| Self::look_only(looking, stated)));
         let desk = Desk {
             session: &looking.session,
             seat,
@@ -236,7 +234,9 @@ impl Executor {
             open: &looking.open,
         };
         let asked = desk.settle(stated, || self.state_again(looking, ready)).await;
-        lent.into_inner().unwrap_or_default().iter().for_each(|lease: &Arc<Lease>| lease.end());
+        if let Some(lease) = lent.get() {
+            lease.end();
+        }
         let Asked { settled, judgement, answer } = asked.map_err(|failure| {
             call.step(TraceStep::new("approve", "failed").because(failure.text.clone()));
             End::failed(failure)
@@ -278,7 +278,8 @@ impl Executor {
             }
         }
         if let Some(shown) = &approved.shown {
-            let (cx, lease) = self.look_only(call, &approved.stated);
+            let lease = Self::look_only(call, &approved.stated);
+            let cx = self.cx(call, &approved.stated, &lease);
             let holds = approve::holds(ready.bound.as_ref(), &cx, shown).await;
             lease.end();
             holds.map_err(End::failed)?;

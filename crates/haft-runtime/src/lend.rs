@@ -23,10 +23,9 @@ pub(crate) struct Parent {
 }
 
 impl Executor {
-    /// What a preview gets: the judged paths, to look at only.
-    pub(crate) fn look_only(&self, call: &Call, stated: &Stated) -> (Cx, Arc<Lease>) {
-        let lease = Lease::new(stated.subject.effects.clone(), call.session.policies(), Purpose::Preview);
-        (self.cx(call, stated, &lease), lease)
+    /// A lease for a preview: the judged paths, to look at only.
+    pub(crate) fn look_only(call: &Call, stated: &Stated) -> Arc<Lease> {
+        Lease::new(stated.subject.effects.clone(), call.session.policies(), Purpose::Preview)
     }
 
     /// What a tool gets: handles through its lease, which dies with the call.

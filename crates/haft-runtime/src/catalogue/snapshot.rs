@@ -41,7 +41,8 @@ impl Snapshot {
     }
 
     /// Whether a tool of that name was offered and is gone.
-    pub fn was_offered(&self, name: &str) -> bool {
+    #[cfg(test)]
+    pub(crate) fn was_offered(&self, name: &str) -> bool {
         self.gone.contains_key(name)
     }
 

@@ -2,8 +2,8 @@
 
 use super::{
     folder,
-    held::Held,
     page::{Columns, Page, Pager, Wish},
+    source::Source,
     survey::{self, Survey},
 };
 use crate::text::{Coding, binary, grouped, names, paths, size, whole::WHOLE_MAX_BYTES};
@@ -59,18 +59,15 @@ impl Look {
             let listing = files.list(at, folder::ENTRIES_MAX)?;
             return Ok(Output::text(folder::show(&name, &listing)));
         }
-        let held = Held::of(files, at, &stat)?;
-        let files: &dyn Files = match &held {
-            Some(held) => held,
-            None => files,
-        };
-        let head = files.read(at, 0, binary::HEAD_BYTES)?;
+        let len = stat.len;
+        let source = Source::open(files, at, stat)?;
+        let head = source.read(0, binary::HEAD_BYTES)?;
         let mut output = if binary::is_binary(&head) {
-            Output::text(binary::describe(&name, &head, stat.len))
+            Output::text(binary::describe(&name, &head, len))
         } else {
-            let mut shown = self.show(files, at, job.cancel)?;
+            let mut shown = self.show(&source, job.cancel)?;
             if shown.changed {
-                shown = self.show(files, at, job.cancel)?;
+                shown = self.show(&source, job.cancel)?;
             }
             output(job, &name, shown)
         };
@@ -81,10 +78,10 @@ impl Look {
     }
 
     /// Both passes; says whether the file changed meanwhile.
-    fn show(&self, files: &dyn Files, at: &RealPath, cancel: &Cancel) -> Result<Shown, Failure> {
-        let before = files.stat(at)?;
+    fn show(&self, source: &Source<'_>, cancel: &Cancel) -> Result<Shown, Failure> {
+        let before = source.stat()?;
         let enough = u64::try_from(self.offset).map_or(u64::MAX, |offset| offset.saturating_add(self.limit));
-        let survey = Survey::of(files, at, enough, cancel)?;
+        let survey = Survey::of(source, enough, cancel)?;
         let first = match u64::try_from(self.offset) {
             Ok(offset) => offset.max(1),
             Err(_) => (survey.lines.unwrap_or(0) + 1).saturating_sub(self.offset.unsigned_abs()).max(1),
@@ -93,14 +90,14 @@ impl Look {
         let (mut offset, skip) = survey.place(first);
         let mut pager = Pager::new(survey.coding, survey.ends.line_end(), wish, skip);
         while !cancel.is_fired() {
-            let block = survey::block(files, at, offset)?;
+            let block = survey::block(source, offset)?;
             let mark = if offset == 0 { survey.coding.bom().len() } else { 0 };
             if block.is_empty() || !pager.feed(block.get(mark..).unwrap_or_default()) {
                 break;
             }
             offset += u64::try_from(block.len()).unwrap_or(u64::MAX);
         }
-        let changed = files.stat(at)? != before;
+        let changed = source.stat()? != before;
         Ok(Shown { survey, page: pager.finish(), first, limit: self.limit, changed })
     }
 }

@@ -4,10 +4,10 @@
 //! number of lines and hash, a second one shows the lines asked for.
 
 mod folder;
-mod held;
 mod input;
 mod look;
 mod page;
+mod source;
 mod survey;
 mod tool;
 

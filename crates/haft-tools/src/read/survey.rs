@@ -1,7 +1,8 @@
 //! What a whole file is, found in one pass over its blocks.
 
+use super::source::Source;
 use crate::text::{Coding, Ends, LineEnd, coding, whole::WHOLE_MAX_BYTES};
-use haft_core::{Cancel, Failure, Files, RealPath};
+use haft_core::{Cancel, Failure};
 use sha2::{Digest, Sha256};
 
 /// A file is read in blocks of this size; even, so that UTF-16 is never split.
@@ -28,19 +29,14 @@ impl Survey {
     /// Reads the whole file; for a file too long for a hash, only until `enough` line ends were seen.
     ///
     /// # Errors
-    /// What [`Files::read`] answers, and cancelled.
-    pub(crate) fn of(
-        files: &dyn Files,
-        at: &RealPath,
-        enough: u64,
-        cancel: &Cancel,
-    ) -> Result<Self, Failure> {
+    /// What [`Source::read`] answers, and cancelled.
+    pub(crate) fn of(source: &Source<'_>, enough: u64, cancel: &Cancel) -> Result<Self, Failure> {
         let mut pass = Pass::new();
         loop {
             if cancel.is_fired() {
                 return Err(Failure::cancelled());
             }
-            let block = block(files, at, pass.len)?;
+            let block = block(source, pass.len)?;
             if block.is_empty() {
                 break;
             }
@@ -56,7 +52,7 @@ impl Survey {
             (None, Some(odd)) => {
                 let start = coding::sample_start(usize::try_from(odd).unwrap_or(usize::MAX));
                 let start = u64::try_from(start).unwrap_or(u64::MAX);
-                let sample = files.read(at, start, coding::SAMPLE_BYTES)?;
+                let sample = source.read(start, coding::SAMPLE_BYTES)?;
                 let end = start.saturating_add(u64::try_from(sample.len()).unwrap_or(u64::MAX));
                 Coding::guess(&sample, end >= pass.len)
             }
@@ -79,12 +75,12 @@ impl Survey {
 /// The block at an offset, whole unless the file ends in it.
 ///
 /// # Errors
-/// What [`Files::read`] answers.
-pub(crate) fn block(files: &dyn Files, at: &RealPath, offset: u64) -> Result<Vec<u8>, Failure> {
-    let mut block = files.read(at, offset, BLOCK_BYTES)?;
+/// What [`Source::read`] answers.
+pub(crate) fn block(source: &Source<'_>, offset: u64) -> Result<Vec<u8>, Failure> {
+    let mut block = source.read(offset, BLOCK_BYTES)?;
     while block.len() < BLOCK_BYTES {
         let next = offset.saturating_add(u64::try_from(block.len()).unwrap_or(u64::MAX));
-        let rest = files.read(at, next, BLOCK_BYTES - block.len())?;
+        let rest = source.read(next, BLOCK_BYTES - block.len())?;
         if rest.is_empty() {
             break;
         }
