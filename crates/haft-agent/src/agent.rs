@@ -3,13 +3,14 @@
 //! Leaves to the runtime whether, when and how a call runs, and to the host where messages are kept
 //! ([`Agent::on_message`]). No request is made while a call of the history is without its result.
 
+mod hooks;
 mod turn;
 
 use crate::{
     AgentObserver, CallResult, LoopAction, LoopAnswer, LoopCall, LoopDetector, LoopJudge, Message, Model,
     ModelError, NoJudge, NoObserver, Results, RetryPolicy, StopReason, ToolDefinition, Usage, mend,
 };
-use haft_core::{Block, Cancel, Exposure, Outcome, Spec};
+use haft_core::{Block, Cancel, Outcome};
 use haft_runtime::{Executor, Session, Snapshot};
 use std::sync::Arc;
 use turn::{Turn, TurnEnd};
@@ -54,6 +55,11 @@ pub enum AgentEnd {
     TokenLimit,
     /// The model or its provider refused to answer.
     Refused,
+    /// A hook wants no more.
+    StoppedByHook {
+        /// Why.
+        reason: String,
+    },
     /// The run was cancelled.
     Interrupted,
     /// No turn could be had from the model.
@@ -86,6 +92,8 @@ pub struct Agent {
     history: Vec<Message>,
     /// Counted over the whole session: the runtime's budget is kept by it.
     turn: u64,
+    /// Whether hooks were told that the session began, and not that it ended.
+    is_begun: bool,
 }
 
 /// What one run remembers between its turns.
@@ -93,6 +101,8 @@ pub struct Agent {
 struct Course {
     loops: LoopDetector,
     drops: u32,
+    /// Whether the model goes on only because a hook said so.
+    is_kept_going: bool,
 }
 
 impl Agent {
@@ -114,6 +124,7 @@ impl Agent {
             keep: Box::new(|_| {}),
             history: Vec::new(),
             turn: 0,
+            is_begun: false,
         }
     }
 
@@ -166,9 +177,12 @@ impl Agent {
     pub async fn run(&mut self, task: &str, cancel: &Cancel) -> AgentRun {
         // A run that was dropped may have left calls without results.
         self.history = mend(std::mem::take(&mut self.history), &[]);
-        self.push(Message::User { text: task.to_owned() });
         let mut run =
             AgentRun { end: AgentEnd::Done, text: String::new(), usage: Usage::default(), turns: 0 };
+        match self.hear_prompt(task, cancel).await {
+            Ok(text) => self.push(Message::User { text }),
+            Err(end) => return AgentRun { end, ..run },
+        }
         let mut course = Course::default();
         run.end = loop {
             if cancel.is_fired() {
@@ -202,7 +216,15 @@ impl Agent {
             self.push(Message::Assistant(turn.assistant.clone()));
         }
         if turn.assistant.calls.is_empty() {
-            return end_without_calls(turn.end);
+            let end = end_without_calls(turn.end)?;
+            if end == AgentEnd::Done
+                && let Some(text) = self.hear_stop(course.is_kept_going, &run.text, cancel).await
+            {
+                course.is_kept_going = true;
+                self.push(Message::User { text });
+                return None;
+            }
+            return Some(end);
         }
         self.settle(&mut turn, cancel).await;
         self.conclude(turn, course, cancel).await
@@ -220,12 +242,15 @@ impl Agent {
                     .to_owned(),
             );
         }
+        let by_hook = self.hear_batch(&turn, &ended, &mut results, cancel).await;
         let refused = ended.into_iter().find(|ended| is_refused_by_user(&ended.outcome));
         let mut end = None;
         if cancel.is_fired() || matches!(turn.end, TurnEnd::Interrupted) {
             end = Some(AgentEnd::Interrupted);
         } else if let Some(call) = refused {
             end = Some(AgentEnd::StoppedByUser { tool: call.tool.to_string() });
+        } else if by_hook.is_some() {
+            end = by_hook;
         } else if let Some(action) = course.loops.note(loop_calls(&turn, &results)) {
             end = self.break_loop(action, &mut results, course, cancel).await;
         }
@@ -313,24 +338,16 @@ fn turn_number(message: &Message) -> Option<u64> {
 fn definitions(session: &Session, snapshot: &Snapshot) -> Vec<ToolDefinition> {
     snapshot
         .offers()
-        .filter(|offer| is_offered(offer.spec()) && !session.denies(offer))
+        .filter(|offer| session.sends(offer) && !session.denies(offer))
         .map(|offer| {
             let spec = offer.spec();
             ToolDefinition {
                 name: offer.name.to_string(),
-                description: spec.prompt().to_owned(),
+                description: session.prompt_of(offer, snapshot),
                 input_schema: spec.input_schema.clone(),
             }
         })
         .collect()
-}
-
-fn is_offered(spec: &Spec) -> bool {
-    match spec.exposure {
-        // Until there is a search, a deferred tool that isn't sent would be out of reach.
-        Exposure::Direct | Exposure::Deferred => true,
-        Exposure::Code | Exposure::Hidden => false,
-    }
 }
 
 fn end_without_calls(end: TurnEnd) -> Option<AgentEnd> {

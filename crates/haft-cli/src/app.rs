@@ -7,6 +7,7 @@ mod adjust;
 mod folders;
 mod grants;
 mod home;
+pub(crate) mod pins;
 mod settings;
 
 pub(crate) use folders::{Tools, WORKSPACE_ROOTS};
@@ -23,6 +24,7 @@ use haft_os::{Environment, OsFiles, OsProcesses, OsState, SystemClock, host};
 use haft_policy::{Action, Policy, Rule, RuleOrigin};
 use haft_runtime::{
     Executor, Problem, SPILL_FOLDER, Session, SessionSetup, Snapshot, ToolSet,
+    hooks::Hooks,
     settings::{Place, Settings, TrustFile},
 };
 use sha2::{Digest, Sha256};
@@ -114,11 +116,29 @@ impl App {
         // Roots are compared with real paths.
         let real: Vec<String> = self.extra_roots().iter().filter_map(|root| real_text(root)).collect();
         policy.roots.extend(real);
+        policy.trusted = self.place.trusted;
+        policy.home = self
+            .place
+            .home
+            .as_deref()
+            .map(|home| real_text(Path::new(home)).unwrap_or_else(|| home.to_owned()));
+        policy.own_process = Some(std::process::id());
+        policy.own_files = self.own_files();
+        policy.rules.extend(self.trust.load().denials(&self.place).0);
         policy.rules.extend(self.switched_off());
         for rule in &mut policy.rules {
             self.name_damage(rule);
         }
         policy
+    }
+
+    /// haft's own settings and state, which no tool may change; absolute, links followed where they are there.
+    fn own_files(&self) -> Vec<String> {
+        let folder = self.home.state.as_path();
+        let own = [folder, self.home.config.as_path(), Path::new(settings::MANAGED_FOLDER)];
+        own.iter()
+            .filter_map(|path| Some(host::real_path(path).as_deref().unwrap_or(path).to_str()?.to_owned()))
+            .collect()
     }
 
     /// A rule that asks about everything because its file is damaged says so wherever it is named.
@@ -208,14 +228,24 @@ impl App {
         let world = self.world()?;
         let state = self.state();
         let tools = Tools::load(self, Arc::clone(&world.files))?;
+        let mut policy = self.policy();
+        policy.temp.extend(self.temp_folder(name));
+        let environment = self.environment.clone();
+        let hooks = Hooks::new(world.clone(), self.settings.hooks.clone())
+            .with_variables(Arc::new(move |name| environment.get(name).map(str::to_owned)));
         let executor = Executor::new(world, Some(state.as_ref()));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let setup = SessionSetup {
             tools: set,
             approver,
             grants: Some(Arc::new(SavedGrants::new(self.trust.clone(), self.place.clone()))),
+            pins: Some(Arc::new(haft_runtime::settings::TrustPins::new(
+                self.trust.clone(),
+                Arc::clone(&clock),
+            ))),
             state: Some(state),
-            ..SessionSetup::new(name, tools.catalogue.clone(), self.policy(), clock)
+            hooks: Arc::new(hooks),
+            ..SessionSetup::new(name, tools.catalogue.clone(), policy, clock)
         };
         let session = Session::open(setup)?;
         Ok(Live { executor, session, tools })
@@ -230,6 +260,13 @@ impl App {
     /// Further folders that count as inside.
     fn extra_roots(&self) -> Vec<PathBuf> {
         self.settings.extra_roots.iter().map(|set| PathBuf::from(&set.value.absolute)).collect()
+    }
+
+    /// Where a session's commands write temporary files without a question.
+    fn temp_folder(&self, session: &str) -> Option<String> {
+        let hash = format!("{:x}", Sha256::digest(format!("{}\n{session}", self.state_root().display())));
+        let short: String = hash.chars().take(12).collect();
+        host::private_temp_dir(&format!("haft-{short}"))?.to_str().map(str::to_owned)
     }
 
     fn spill_roots(&self) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! The command line, defined once: parsing and help come from here.
 
-use crate::command::{DemoArgs, RunArgs};
+use crate::command::{DemoArgs, RunArgs, UndoArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use haft_policy::Mode;
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ pub(crate) enum Command {
     Call(CallArgs),
     /// What would become of a call, gate by gate; nothing runs
     #[command(override_usage = EXPLAIN_USAGE)]
-    Explain(CallArgs),
+    Explain(ExplainArgs),
     /// The catalogue
     Tools(ToolsArgs),
     /// Start a new tool
@@ -75,12 +75,18 @@ pub(crate) enum Command {
     Test(TestArgs),
     /// Serve the tools to other programs
     Serve(ServeArgs),
-    /// What may run, and what was always allowed
+    /// What may run, and what was always allowed or denied
     Permissions(PermissionsArgs),
+    /// Rule files
+    Rules(RulesArgs),
+    /// Take over what another tool was allowed
+    Import(ImportArgs),
     /// Mark the workspace as your own
     Trust(TrustArgs),
     /// What happened in a session
     Log(LogArgs),
+    /// Put files back to how they were before a call
+    Undo(UndoArgs),
     /// What works on this machine, and how to fix what doesn't
     Doctor(DoctorArgs),
     /// A real run on a small broken project, with recorded model turns
@@ -103,6 +109,48 @@ pub(crate) struct CallFlags {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `haft explain`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    pub(crate) flags: ExplainFlags,
+    #[command(flatten)]
+    pub(crate) call: CallArgs,
+}
+
+/// What `haft explain` shows besides; these too may come after the JSON.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct ExplainFlags {
+    /// Also say what would let the call run
+    #[arg(long)]
+    pub(crate) why_not: bool,
+    /// Also show the gates that had nothing to say
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+impl ExplainArgs {
+    /// Takes the flags out of the words behind the JSON; among `--key value` pairs they are the tool's own.
+    pub(crate) fn take_later(&mut self) {
+        let words = &mut self.call.words;
+        if words.get(1).is_none_or(|input| input.starts_with("--")) {
+            return;
+        }
+        let flags = &mut self.flags;
+        let mut place = 0_usize;
+        words.retain(|word| {
+            place += 1;
+            let flag = match word.as_str() {
+                "--why-not" if place > 2 => &mut flags.why_not,
+                "--all" if place > 2 => &mut flags.all,
+                _ => return true,
+            };
+            *flag = true;
+            false
+        });
+    }
 }
 
 /// haft's own flags after a tool's JSON.
@@ -234,17 +282,101 @@ pub(crate) struct PermissionsArgs {
 /// What to do with permissions.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum PermissionsCommand {
-    /// The mode, the rules with where they stand, and what was always allowed
+    /// The mode, the rules with where they stand, and what was always allowed, denied or pinned
     List,
     /// Always allow by a rule, in this workspace
-    Add {
-        /// The rule, for example `bash(cargo test *)`
-        rule: String,
-    },
+    #[command(alias = "add")]
+    Allow(RuleArgs),
+    /// Always ask for what a rule covers; without a flag in your own settings for this workspace
+    Ask(RuleArgs),
+    /// Always deny by a rule, in this workspace
+    Deny(RuleArgs),
     /// Take an "always" back
     Revoke {
         /// The rule as it is listed
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        rule: Option<String>,
+        /// Everything that was always allowed or denied here
+        #[arg(long)]
+        all: bool,
+    },
+    /// What a rule covers, in words, and which tools of this workspace
+    Explain {
+        /// The rule, for example `edit(./src/**)`
         rule: String,
+    },
+    /// Let a tool run as it is now, without its question at first use
+    Pin {
+        /// The tool's name
+        tool: String,
+    },
+}
+
+/// A rule, and where it is written.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RuleArgs {
+    /// The rule, for example `bash(cargo test *)`
+    pub(crate) rule: String,
+    #[command(flatten)]
+    pub(crate) place: RulePlace,
+}
+
+/// Which settings a rule is written to.
+#[derive(Debug, Clone, Copy, Default, Args)]
+#[group(id = "place", multiple = false)]
+pub(crate) struct RulePlace {
+    /// In your settings for all workspaces
+    #[arg(long)]
+    pub(crate) user: bool,
+    /// In the settings that all who work here share, .haft/config.toml
+    #[arg(long)]
+    pub(crate) project: bool,
+    /// In your own settings for this workspace, .haft/config.local.toml
+    #[arg(long)]
+    pub(crate) local: bool,
+}
+
+/// `haft rules`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RulesArgs {
+    #[command(subcommand)]
+    pub(crate) command: RulesCommand,
+}
+
+/// What to do with rule files.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum RulesCommand {
+    /// Run the examples that a rule file carries, with its settings alone
+    Test {
+        /// The file: settings, and [[test]] with tool, input and expect
+        file: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `haft import`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ImportArgs {
+    #[command(subcommand)]
+    pub(crate) what: ImportCommand,
+}
+
+/// From which tool.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum ImportCommand {
+    /// Permission rules and hooks of Claude Code; only shows what they come to, unless --write
+    ClaudeCode {
+        /// Write it to the settings of the same scope
+        #[arg(long)]
+        write: bool,
+        /// A settings file, or a folder that holds one [default: this workspace's and your own]
+        #[arg(long, value_name = "PATH")]
+        from: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -305,8 +437,31 @@ mod tests {
     }
 
     #[test]
+    fn flags_of_explain_may_follow_the_json_and_not_a_key() {
+        let parsed = |words: &[&str]| {
+            let Some(Command::Explain(mut args)) = Cli::try_parse_from(words).unwrap().command else {
+                panic!("no explain")
+            };
+            args.take_later();
+            (args.flags.why_not, args.flags.all, args.call.words)
+        };
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let after = parsed(&["haft", "explain", "x", "{}", "--why-not", "--json", "--all"]);
+        assert_eq!(after, (true, true, words(&["x", "{}", "--json"])));
+        let before = parsed(&["haft", "explain", "--why-not", "x", "{}"]);
+        assert_eq!(before, (true, false, words(&["x", "{}"])));
+        let keys = parsed(&["haft", "explain", "x", "--all", "--why-not"]);
+        assert_eq!(keys, (false, false, words(&["x", "--all", "--why-not"])));
+    }
+
+    #[test]
     fn unknown_flags_and_modes_are_wrong_usage() {
         let wrong = [
+            vec!["haft", "permissions", "allow", "--user", "--local", "x"],
+            vec!["haft", "permissions", "revoke"],
+            vec!["haft", "permissions", "revoke", "x", "--all"],
+            vec!["haft", "rules"],
+            vec!["haft", "import"],
             vec!["haft", "call", "--jsno", "x"],
             vec!["haft", "--mode", "slow", "tools"],
             vec!["haft", "tools", "--bogus"],

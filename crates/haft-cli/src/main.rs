@@ -17,6 +17,8 @@ use status::Status;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Where this program was started again to read a document, it does that and ends.
+    haft_os::serve_child();
     // First of all, while there is one thread: takes what isn't meant for children out of sight.
     let environment = Environment::take_at_start();
     let status = match cli::Cli::try_parse() {

@@ -62,6 +62,11 @@ pub enum Answer {
         /// What to do instead.
         feedback: Option<String>,
     },
+    /// Refuse by a saved rule, from now on.
+    DenyAlways {
+        /// The rule to save.
+        rule: String,
+    },
     /// The question was closed without an answer: cancelled, nothing to remember.
     Dismissed,
 }

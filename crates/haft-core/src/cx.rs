@@ -2,7 +2,7 @@
 
 use crate::{
     BoxFuture, CallId, Cancel, Ended, Failure, PathArg, Progress, RealPath, Request, Seen, Shape, Truncation,
-    World,
+    World, output::ChangedBy,
 };
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
@@ -18,6 +18,15 @@ pub trait SessionView: Send + Sync {
     fn seen(&self, path: &RealPath) -> Option<Seen>;
     /// Registers something to do once when the run ends; last registered, first called.
     fn on_run_end(&self, hook: Box<dyn FnOnce() + Send>);
+    /// The last changes of files that calls of the session made, in their order. Two entries may be of one call.
+    fn changes(&self) -> Vec<ChangedBy> {
+        Vec::new()
+    }
+    /// The content that has this SHA-256 (hex), if the session keeps it: of files before and after they were
+    /// changed, and of short ones that were read whole. Blocking.
+    fn content(&self, _hash: &str) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// Makes further calls through the one call path. Only for tools whose effects are

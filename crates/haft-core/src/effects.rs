@@ -98,7 +98,8 @@ pub enum Touch<P> {
     WriteTree(P),
     /// A network host is contacted.
     Host(Arc<str>),
-    /// A command line runs; it may touch anything.
+    /// A line for the shell runs; it may touch anything. It starts in the folder of the first [`Touch::Read`] stated
+    /// beside it, else in the session's working directory (its state `cwd`), else in the workspace's root.
     Command(Arc<str>),
     /// A key of the session's state changes.
     Session(Arc<str>),

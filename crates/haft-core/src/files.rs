@@ -71,6 +71,66 @@ pub enum WriteMode {
     },
 }
 
+/// One of several changes to files that happen together; see [`Files::apply`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileOp {
+    /// A whole content is written, as by [`Files::write`].
+    Write {
+        /// The file.
+        at: RealPath,
+        /// Its content to be.
+        content: Vec<u8>,
+        /// What must hold for it.
+        mode: WriteMode,
+        /// Whether it may be run as a program from now on; none leaves it as it is.
+        executable: Option<bool>,
+    },
+    /// A file is removed.
+    Remove {
+        /// The file.
+        at: RealPath,
+        /// The hash of the content that it must have.
+        before: Arc<str>,
+    },
+    /// A file is as it was, content and mode, and never open to more users than it was; one that was removed comes
+    /// back. Missing folders are made.
+    Restore {
+        /// The file.
+        at: RealPath,
+        /// Its content to be.
+        content: Vec<u8>,
+        /// Its permission bits to be; those that give a program another user's rights are left out.
+        mode: u32,
+        /// The hash of the content that it must have now; none where nothing may stand there.
+        over: Option<Arc<str>>,
+    },
+    /// A file gets another path, and keeps its mode and attributes. Nothing may stand at the new path; missing
+    /// folders are made.
+    Move {
+        /// Where it is.
+        from: RealPath,
+        /// Where it goes.
+        to: RealPath,
+        /// The hash of the content that it must have.
+        before: Arc<str>,
+        /// Its content to be; none leaves it as it is.
+        content: Option<Vec<u8>>,
+        /// Whether it may be run as a program from now on; none leaves it as it is.
+        executable: Option<bool>,
+    },
+}
+
+impl FileOp {
+    /// The paths that are written: one, or for a move both.
+    pub fn paths(&self) -> impl Iterator<Item = &RealPath> {
+        let (first, second) = match self {
+            Self::Write { at, .. } | Self::Remove { at, .. } | Self::Restore { at, .. } => (at, None),
+            Self::Move { from, to, .. } => (from, Some(to)),
+        };
+        std::iter::once(first).chain(second)
+    }
+}
+
 /// A filter over real paths: `true` leaves the path out and counts it as denied.
 pub type Skip = Arc<dyn Fn(&RealPath) -> bool + Send + Sync>;
 
@@ -169,6 +229,15 @@ pub trait Files: Send + Sync {
     /// Invalid input for an unusable path, for example one with a NUL byte or `..` beneath something missing.
     fn resolve(&self, path: &PathArg) -> Result<RealPath, Failure>;
 
+    /// As [`Files::resolve`], for what is only read: where no such name exists, the one that can't be told from it
+    /// by eye stands for it (another kind of blank, a composed letter).
+    ///
+    /// # Errors
+    /// As [`Files::resolve`]; a conflict where several names look like it.
+    fn resolve_existing(&self, path: &PathArg) -> Result<RealPath, Failure> {
+        self.resolve(path)
+    }
+
     /// What stands there.
     ///
     /// # Errors
@@ -187,12 +256,30 @@ pub trait Files: Send + Sync {
     /// Not found, or not a folder.
     fn list(&self, at: &RealPath, max: usize) -> Result<Listing, Failure>;
 
+    /// Whether no rule keeps that file from being changed, so that what changes many leaves it out beforehand. Says
+    /// nothing of whether the system lets it be written.
+    ///
+    /// # Errors
+    /// Permission, where a rule denies it.
+    fn may_change(&self, _: &RealPath) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Writes the whole content: a temporary file beside the target, synced, renamed over it, read back.
     /// Keeps mode, owner and links; a file with several names is written in place.
     ///
     /// # Errors
     /// Conflict where `mode` doesn't hold; the file is then unchanged.
     fn write(&self, at: &RealPath, content: &[u8], mode: &WriteMode) -> Result<FileChange, Failure>;
+
+    /// Makes several changes, all or none: everything is checked before the first, and where one fails the
+    /// others are taken back. After a kill the next start takes back what was half done. Gives one change for each
+    /// path, in order: two for a move.
+    ///
+    /// # Errors
+    /// Invalid input where a path is named twice or is no regular file; a conflict where what an op states doesn't
+    /// hold. Nothing is changed then.
+    fn apply(&self, ops: &[FileOp]) -> Result<Vec<FileChange>, Failure>;
 
     /// Visits what is beneath `tree`, folders before their content.
     ///
@@ -222,4 +309,13 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// Cancelled; unavailable where the lock can't be made.
     fn lock(&self, at: &RealPath, cancel: &Cancel) -> Result<Box<dyn FileLock>, Failure>;
+
+    /// As [`Files::lock`], for several files at once: a file that is named by two of its names is locked once, and
+    /// two callers never wait for each other.
+    ///
+    /// # Errors
+    /// As [`Files::lock`].
+    fn lock_all(&self, files: &[RealPath], cancel: &Cancel) -> Result<Vec<Box<dyn FileLock>>, Failure> {
+        files.iter().map(|at| self.lock(at, cancel)).collect()
+    }
 }

@@ -14,12 +14,14 @@ mod event;
 mod failure;
 mod files;
 mod http;
+mod media;
 mod name;
 mod output;
 mod process;
 mod spec;
 mod state;
 mod tool;
+mod web;
 mod world;
 
 pub use approve::{Answer, Approver, NoApprover, Preview, Question};
@@ -31,19 +33,23 @@ pub use effects::{EffectTemplate, Effects, PathArg, RealPath, Touch};
 pub use event::{Event, Progress};
 pub use failure::{Failure, FailureKind};
 pub use files::{
-    Entry, FileKind, FileLock, Files, GrepHit, GrepLine, GrepQuery, Listing, Skip, Stat, WalkOptions,
+    Entry, FileKind, FileLock, FileOp, Files, GrepHit, GrepLine, GrepQuery, Listing, Skip, Stat, WalkOptions,
     WalkReport, WriteMode,
 };
 pub use http::{Http, HttpBody, HttpRequest, HttpResponse};
+pub use media::{Image, ImageLimits, Media, NoMedia, PageRange, PdfPage, PdfText};
 pub use name::{NAME_MAX_CHARS, NameError, ToolName, humanise};
-pub use output::{Block, FileChange, IntoOutput, Json, Output, Seen, Shape, Truncation};
-pub use process::{Command, Exit, Processes, Status, Stdio, StopReason, Survivor};
+pub use output::{
+    Block, ChangedBy, FileChange, FileState, FileStep, IntoOutput, Json, Output, Seen, Shape, Truncation,
+};
+pub use process::{Command, Exit, Processes, Shell, Status, Stdio, StopReason, Survivor};
 pub use spec::{
     Display, Example, Exposure, Flags, LONG_TIMEOUT, OUTPUT_MAX_BYTES, OUTPUT_MAX_LINES, Permission, Risk,
     Spec, TIMEOUT,
 };
 pub use state::{Change, Counter, Held, LineLog, SpillFile, StateEntry, StateFolder};
 pub use tool::{AnyTool, Bound, OwnCheck, Tool, erase};
+pub use web::{Web, WebHop, WebPage, WebRequest, WebUrl};
 pub use world::{Clock, Pool, World};
 
 /// A boxed future that can move between threads.

@@ -1,6 +1,6 @@
 //! What a tool returns: blocks for the model, structured data, metadata for people, session changes.
 
-use crate::{Failure, RealPath};
+use crate::{CallId, Failure, RealPath};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -136,6 +136,49 @@ pub struct FileChange {
     pub before: Option<Arc<str>>,
     /// SHA-256 of the content after, none for a removed file.
     pub after: Option<Arc<str>>,
+}
+
+/// One state of a file: its content by hash, and what else is put back with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileState {
+    /// SHA-256 of the content, in hex.
+    pub hash: Arc<str>,
+    /// Length in bytes.
+    pub len: u64,
+    /// Permission bits, where they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
+}
+
+/// What was done to one file, with all that is needed to take it back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileStep {
+    /// The real file.
+    pub path: RealPath,
+    /// How it was; none where it wasn't there.
+    pub before: Option<FileState>,
+    /// How it was left; none where it was removed.
+    pub after: Option<FileState>,
+    /// What the model had been shown of the content before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Seen>,
+}
+
+/// A call that changed files, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangedBy {
+    /// The call.
+    pub call: CallId,
+    /// The tool.
+    pub tool: Arc<str>,
+    /// The model's turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u64>,
+    /// Its steps, in order; one file may have several.
+    pub files: Vec<FileStep>,
 }
 
 /// All that a tool returns.

@@ -85,8 +85,27 @@ pub struct Exit {
     pub report: Vec<u8>,
 }
 
+/// The language of the shell that command lines are given to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Shell {
+    /// `bash`.
+    #[default]
+    Bash,
+    /// `sh`, where there is no bash.
+    Posix,
+}
+
 /// Starts processes and owns all they start.
 pub trait Processes: Send + Sync {
+    /// The file that a bare program name leads to on the children's `PATH`, all links followed; none where there is
+    /// no such program.
+    fn locate(&self, program: &str) -> Option<String>;
+
+    /// The shell that there is for command lines.
+    fn shell(&self) -> Shell {
+        if self.locate("bash").is_some() { Shell::Bash } else { Shell::Posix }
+    }
+
     /// Runs a command to its end. Output goes to `output` as it comes, in pieces of at most 64 KiB.
     ///
     /// Returns when the first process has ended, whatever its children hold: those are stopped. A deadline or

@@ -49,6 +49,18 @@ pub trait StateFolder: Send + Sync {
     /// Unavailable where it can't be made.
     fn open_spill(&self, at: &str) -> Result<Box<dyn SpillFile>, Failure>;
 
+    /// Makes sure that there is a file whose name says what is in it: where it is there already, only its time is
+    /// renewed, else `content` makes it. Whole or not at all, but not synced: a reader checks what it gets.
+    ///
+    /// # Errors
+    /// What `content` answers; unavailable where it can't be written.
+    fn keep(&self, at: &str, content: &mut dyn FnMut() -> Result<Vec<u8>, Failure>) -> Result<(), Failure> {
+        if self.read_from(at, 0, 1)?.is_none() {
+            self.open_spill(at)?.push(&content()?)?;
+        }
+        Ok(())
+    }
+
     /// The files directly in a folder, with length and time; empty where there is no such folder.
     fn list(&self, at: &str) -> Vec<StateEntry>;
 

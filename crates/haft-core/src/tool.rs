@@ -57,6 +57,11 @@ pub trait Tool: Send + Sync + 'static {
         true
     }
 
+    /// Whether starting processes is its nature, whatever else it states that it touches.
+    fn starts_processes(&self) -> bool {
+        false
+    }
+
     /// What this input will touch; may overstate, never understate.
     fn effects(&self, _input: &Self::Input, _session: &dyn SessionView) -> Effects {
         Effects::Everything
@@ -106,6 +111,12 @@ pub trait AnyTool: Send + Sync + 'static {
     /// Whether starting processes is its nature, whatever else it states that it touches.
     fn starts_processes(&self) -> bool {
         false
+    }
+
+    /// What it is made of, part by part as name and text, to say what changed since it was last let run. Of tools
+    /// that aren't built in.
+    fn parts(&self) -> Vec<(String, String)> {
+        Vec::new()
     }
 
     /// Parses a validated input once: what is judged is the very value that runs.
@@ -229,6 +240,10 @@ impl<T: Tool> AnyTool for Erased<T> {
 
     fn enabled(&self) -> bool {
         self.spec.enabled && self.tool.enabled()
+    }
+
+    fn starts_processes(&self) -> bool {
+        self.tool.starts_processes()
     }
 
     fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {

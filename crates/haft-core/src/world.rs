@@ -1,6 +1,6 @@
 //! Everything outside, bundled.
 
-use crate::{Files, Http, Processes};
+use crate::{Files, Http, Processes, Web};
 use std::{sync::Arc, time::SystemTime};
 
 /// The traits behind which the world stands.
@@ -12,6 +12,8 @@ pub struct World {
     pub processes: Arc<dyn Processes>,
     /// HTTP.
     pub http: Arc<dyn Http>,
+    /// The open web, guarded.
+    pub web: Arc<dyn Web>,
     /// Wall time.
     pub clock: Arc<dyn Clock>,
     /// Threads for blocking work.

@@ -5,13 +5,13 @@
 
 use crate::{
     fault, journal, lock,
-    resolve::{self, Start},
+    resolve::{self, Names, Start},
     root::{self, Beneath, Place, Root, split},
     similar::similar,
 };
 use haft_core::{
-    Cancel, Entry, Failure, FileChange, FileKind, FileLock, Files, GrepHit, GrepQuery, Listing, PathArg,
-    RealPath, Stat, WalkOptions, WalkReport, WriteMode,
+    Cancel, Entry, Failure, FileChange, FileKind, FileLock, FileOp, Files, GrepHit, GrepQuery, Listing,
+    PathArg, RealPath, Stat, WalkOptions, WalkReport, WriteMode,
 };
 use rustix::fs::OFlags;
 use std::{
@@ -175,6 +175,22 @@ impl OsFiles {
             }
         })
     }
+
+    /// The real path of what was written.
+    fn resolve_by(&self, path: &PathArg, names: Names) -> Result<RealPath, Failure> {
+        let workspace = self.workspace();
+        let start = Start { workspace: Path::new(workspace.root.as_ref()), home: self.home.as_deref() };
+        let real = resolve::real(&path.0, &start, names)?;
+        let longest = self
+            .roots
+            .iter()
+            .filter_map(|root| Some((root, resolve::beneath(root.path(), &real)?)))
+            .max_by_key(|(root, _)| root.path().len());
+        Ok(match longest {
+            Some((root, beneath)) => RealPath { root: Arc::clone(root.path()), beneath: beneath.into() },
+            None => RealPath::new("/", real.trim_start_matches('/')),
+        })
+    }
 }
 
 impl Files for OsFiles {
@@ -185,18 +201,11 @@ impl Files for OsFiles {
     }
 
     fn resolve(&self, path: &PathArg) -> Result<RealPath, Failure> {
-        let workspace = self.workspace();
-        let start = Start { workspace: Path::new(workspace.root.as_ref()), home: self.home.as_deref() };
-        let real = resolve::real(&path.0, &start)?;
-        let longest = self
-            .roots
-            .iter()
-            .filter_map(|root| Some((root, resolve::beneath(root.path(), &real)?)))
-            .max_by_key(|(root, _)| root.path().len());
-        Ok(match longest {
-            Some((root, beneath)) => RealPath { root: Arc::clone(root.path()), beneath: beneath.into() },
-            None => RealPath::new("/", real.trim_start_matches('/')),
-        })
+        self.resolve_by(path, Names::Exact)
+    }
+
+    fn resolve_existing(&self, path: &PathArg) -> Result<RealPath, Failure> {
+        self.resolve_by(path, Names::OrAlike)
     }
 
     fn stat(&self, at: &RealPath) -> Result<Stat, Failure> {
@@ -250,6 +259,10 @@ impl Files for OsFiles {
         self.write_file(at, content, mode)
     }
 
+    fn apply(&self, ops: &[FileOp]) -> Result<Vec<FileChange>, Failure> {
+        self.apply_all(ops)
+    }
+
     fn walk(
         &self,
         tree: &RealPath,
@@ -269,7 +282,11 @@ impl Files for OsFiles {
     }
 
     fn lock(&self, at: &RealPath, cancel: &Cancel) -> Result<Box<dyn FileLock>, Failure> {
-        Ok(Box::new(lock::acquire(&self.state, at, cancel)?))
+        Ok(Box::new(lock::acquire(&self.state, std::slice::from_ref(at), cancel)?))
+    }
+
+    fn lock_all(&self, files: &[RealPath], cancel: &Cancel) -> Result<Vec<Box<dyn FileLock>>, Failure> {
+        Ok(vec![Box::new(lock::acquire(&self.state, files, cancel)?)])
     }
 }
 

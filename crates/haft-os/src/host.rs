@@ -82,6 +82,20 @@ pub fn make_dirs(path: &Path) -> Result<(), Failure> {
     fs::create_dir_all(path).map_err(|error| fault::io("make the folder", &path.to_string_lossy(), &error))
 }
 
+/// A folder for temporary files that nobody else gets at: made where it is missing; none where somebody else's thing
+/// has that name.
+pub fn private_temp_dir(name: &str) -> Option<PathBuf> {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    let path = real_path(&std::env::temp_dir())?.join(name);
+    // Fails where it is there already; what counts is what stands there then.
+    let _ = fs::DirBuilder::new().mode(0o700).create(&path);
+    let meta = fs::symlink_metadata(&path).ok()?;
+    let is_own = meta.is_dir()
+        && meta.uid() == rustix::process::geteuid().as_raw()
+        && meta.mode().trailing_zeros() >= 6;
+    is_own.then_some(path)
+}
+
 /// Whether this is a file that this user may run.
 pub fn is_executable(path: &Path) -> bool {
     is_file(path) && rustix::fs::access(path, Access::EXEC_OK).is_ok()

@@ -7,16 +7,16 @@
 use crate::{
     fault,
     root::{Beneath, Place, Root, split},
+    undo::{self, Step},
 };
 use haft_core::{Failure, RealPath};
-use rustix::fs::{AtFlags, OFlags};
+use rustix::fs::OFlags;
 use std::{
     fs::{self, File, OpenOptions},
     hash::{BuildHasher, Hasher, RandomState},
     io::{self, Read, Write},
     os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 const FOLDER: &str = "journal";
@@ -24,8 +24,8 @@ const MAGIC: &str = "haft-journal-1";
 /// What temporary files are called: `.haft-….tmp`.
 const TEMP_PREFIX: &str = ".haft-";
 const TEMP_SUFFIX: &str = ".tmp";
-/// After this time an entry that was never finished has no owner any more.
-const UNFINISHED_MAX_AGE: Duration = Duration::from_secs(3600);
+/// So often an entry is begun anew where a start beside it took it for a dead one.
+const BEGIN_TRIES: usize = 16;
 
 /// What is about to happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +44,35 @@ pub(crate) enum Note {
         /// Its content to be.
         after: Vec<u8>,
     },
+    /// Temporary files are made for several changes, and folders for new files. Also what remains to be tidied once
+    /// all changes are done: then no folder is named.
+    Staged {
+        /// The temporary files.
+        temps: Vec<RealPath>,
+        /// The folders, each after the one it is in.
+        folders: Vec<RealPath>,
+    },
+    /// Several changes are made; until this is replaced by a [`Note::Staged`] they are taken back.
+    Set {
+        /// The changes, in order.
+        steps: Vec<Step>,
+        /// The folders made for them, each after the one it is in.
+        folders: Vec<RealPath>,
+    },
+}
+
+impl Note {
+    /// Whether it must be on the disk before what it announces.
+    fn is_synced(&self) -> bool {
+        matches!(self, Self::InPlace { .. } | Self::Set { .. })
+    }
+}
+
+/// When a note replaces another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Durable {
+    Now,
+    Later,
 }
 
 /// An entry whose work is under way.
@@ -59,23 +88,36 @@ impl Journal {
     pub(crate) fn begin(state: &Path, note: &Note) -> Result<Self, Failure> {
         let folder = state.join(FOLDER);
         crate::state::make_folders(&folder)?;
-        let name = random_name();
-        let (unfinished, path) = (folder.join(format!("{name}.new")), folder.join(format!("{name}.journal")));
-        Self::put(&unfinished, &path, note)
+        let path = folder.join(format!("{}.journal", random_name()));
+        Self::write(path, note, if note.is_synced() { Durable::Now } else { Durable::Later })
+    }
+
+    /// Puts another note in the place of this one, at once; it is on the disk when this returns.
+    ///
+    /// # Errors
+    /// Whatever the system says; this note then stands as before, and is given back.
+    pub(crate) fn advance(self, note: &Note) -> Result<Self, (Self, Failure)> {
+        // The old file keeps its lock until the new one has its name.
+        Self::write(self.path.clone(), note, Durable::Now).map_err(|failure| (self, failure))
+    }
+
+    fn write(path: PathBuf, note: &Note, durable: Durable) -> Result<Self, Failure> {
+        let unfinished = path.with_file_name(format!("{}.new", random_name()));
+        Self::put(&unfinished, &path, &encode(note), durable)
             .inspect_err(|_| drop(fs::remove_file(&unfinished)))
             .map_err(|error| fault::io("write the journal", &path.to_string_lossy(), &error))
     }
 
-    fn put(unfinished: &Path, path: &Path, note: &Note) -> io::Result<Self> {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(unfinished)?;
-        file.lock()?;
-        file.write_all(&encode(note))?;
-        let sync = matches!(note, Note::InPlace { .. });
-        if sync {
+    fn put(unfinished: &Path, path: &Path, bytes: &[u8], durable: Durable) -> io::Result<Self> {
+        let mut file = locked(unfinished)?;
+        file.write_all(bytes)?;
+        if durable == Durable::Now {
             file.sync_all()?;
         }
         fs::rename(unfinished, path)?;
-        if sync && let Some(folder) = path.parent() {
+        if durable == Durable::Now
+            && let Some(folder) = path.parent()
+        {
             File::open(folder)?.sync_all()?;
         }
         Ok(Self { path: path.to_owned(), _file: file })
@@ -87,9 +129,27 @@ impl Journal {
     }
 }
 
+/// A new file that is locked and has its name. A start beside this one may have found it before it was locked,
+/// and removed it.
+fn locked(path: &Path) -> io::Result<File> {
+    for _ in 0..BEGIN_TRIES {
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        file.lock()?;
+        if file.metadata()?.nlink() > 0 {
+            return Ok(file);
+        }
+    }
+    Err(io::Error::other("other processes keep removing it"))
+}
+
 /// A name for a temporary file that nobody else will choose.
 pub(crate) fn temp_name() -> String {
     format!("{TEMP_PREFIX}{}{TEMP_SUFFIX}", random_name())
+}
+
+/// Whether a name is one that only temporary files have.
+pub(crate) fn is_temp_name(name: &str) -> bool {
+    name.starts_with(TEMP_PREFIX) && name.ends_with(TEMP_SUFFIX)
 }
 
 pub(crate) fn random_name() -> String {
@@ -99,7 +159,8 @@ pub(crate) fn random_name() -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// Mends what dead processes left: removes their temporary files, and undoes a half-done write in place.
+/// Mends what dead processes left: removes their temporary files, and undoes half-done writes in place and sets of
+/// changes.
 ///
 /// Entries of living processes are left alone. A file that holds neither content nor a mixture of the two
 /// was changed by somebody since: it stays as it is, and the entry is kept beside it as `.kept`.
@@ -133,9 +194,9 @@ fn recover_one(path: &Path) -> io::Result<()> {
 }
 
 fn remove_unfinished(path: &Path) -> io::Result<()> {
-    let Some(file) = orphan(path)? else { return Ok(()) };
-    let age = file.metadata()?.modified()?.elapsed().unwrap_or_default();
-    if age > UNFINISHED_MAX_AGE { fs::remove_file(path) } else { Ok(()) }
+    // What was begun but never got its name announces nothing.
+    let Some(_held) = orphan(path)? else { return Ok(()) };
+    fs::remove_file(path)
 }
 
 /// The entry, locked, where its owner is dead.
@@ -149,17 +210,9 @@ fn orphan(path: &Path) -> io::Result<Option<File>> {
 /// Whether nothing remains to be done for the note.
 fn mend(note: &Note) -> io::Result<bool> {
     match note {
-        Note::Temp { path } => {
-            let place = match place(path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
-                other => other?,
-            };
-            let ours = place.name.starts_with(TEMP_PREFIX) && place.name.ends_with(TEMP_SUFFIX);
-            if ours && place.look().is_ok_and(|meta| meta.is_file()) {
-                rustix::fs::unlinkat(&place.folder, place.name.as_str(), AtFlags::empty())?;
-            }
-            Ok(true)
-        }
+        Note::Temp { path } => undo::remove_temp(path).map(|()| true),
+        Note::Staged { temps, folders } => undo::sweep(temps, folders).map(|()| true),
+        Note::Set { steps, folders } => undo::roll_back(steps, folders),
         Note::InPlace { path, before, after } => {
             // A folder that can't be reached now may be on a drive that comes back: the entry waits for it.
             let place = place(path)?;
@@ -182,14 +235,15 @@ fn mend(note: &Note) -> io::Result<bool> {
     }
 }
 
-fn place(path: &RealPath) -> io::Result<Place> {
+/// The open folder of a path, and its name there.
+pub(crate) fn place(path: &RealPath) -> io::Result<Place> {
     let (parent, name) = split(&path.beneath);
     Ok(Place { folder: Root::open(&path.root)?.folder(parent, Beneath::detect())?, name: name.to_owned() })
 }
 
 /// Whether each byte comes from one of the contents: what an interrupted write leaves, in whatever order
 /// the disk took its blocks.
-fn is_mixture(now: &[u8], before: &[u8], after: &[u8]) -> bool {
+pub(crate) fn is_mixture(now: &[u8], before: &[u8], after: &[u8]) -> bool {
     now.len() <= before.len().max(after.len())
         && now.len() >= before.len().min(after.len())
         && now.iter().enumerate().all(|(at, byte)| {
@@ -209,18 +263,31 @@ fn to_u64(len: usize) -> io::Result<u64> {
 }
 
 fn encode(note: &Note) -> Vec<u8> {
-    let none: &[u8] = &[];
-    let (kind, path, before, after) = match note {
-        Note::Temp { path } => ("temp", path, none, none),
-        Note::InPlace { path, before, after } => ("in-place", path, before.as_slice(), after.as_slice()),
+    let (kind, parts) = match note {
+        Note::Temp { path } => ("temp", path_parts(path).to_vec()),
+        Note::InPlace { path, before, after } => {
+            let [root, beneath] = path_parts(path);
+            ("in-place", vec![root, beneath, before.clone(), after.clone()])
+        }
+        Note::Staged { temps, folders } => ("staged", list_parts(folders, temps.iter().flat_map(path_parts))),
+        Note::Set { steps, folders } => ("set", list_parts(folders, steps.iter().flat_map(Step::parts))),
     };
-    let parts = [path.root.as_bytes(), path.beneath.as_bytes(), before, after];
-    let lengths = parts.map(|part| part.len().to_string()).join(" ");
+    let lengths = parts.iter().map(|part| part.len().to_string()).collect::<Vec<_>>().join(" ");
     let mut bytes = format!("{MAGIC} {kind} {lengths}\n").into_bytes();
-    for part in parts {
+    for part in &parts {
         bytes.extend_from_slice(part);
     }
     bytes
+}
+
+fn path_parts(path: &RealPath) -> [Vec<u8>; 2] {
+    [path.root.as_bytes().to_vec(), path.beneath.as_bytes().to_vec()]
+}
+
+/// How many folders there are, the folders, and the rest.
+fn list_parts(folders: &[RealPath], rest: impl Iterator<Item = Vec<u8>>) -> Vec<Vec<u8>> {
+    let count = folders.len().to_string().into_bytes();
+    std::iter::once(count).chain(folders.iter().flat_map(path_parts)).chain(rest).collect()
 }
 
 fn decode(bytes: &[u8]) -> Option<Note> {
@@ -231,18 +298,46 @@ fn decode(bytes: &[u8]) -> Option<Note> {
         return None;
     }
     let kind = words.next()?;
-    let mut part = || {
-        let (part, after) = rest.split_at_checked(words.next()?.parse().ok()?)?;
+    let mut parts = Vec::new();
+    for length in words {
+        let (part, after) = rest.split_at_checked(length.parse().ok()?)?;
         rest = after;
-        Some(part)
-    };
-    let (root, beneath, before, after) = (part()?, part()?, part()?, part()?);
-    let path = RealPath::new(std::str::from_utf8(root).ok()?, std::str::from_utf8(beneath).ok()?);
-    match kind {
-        "temp" => Some(Note::Temp { path }),
-        "in-place" => Some(Note::InPlace { path, before: before.to_vec(), after: after.to_vec() }),
+        parts.push(part);
+    }
+    match (kind, parts.as_slice()) {
+        ("temp", [root, beneath, ..]) => Some(Note::Temp { path: read_path(root, beneath)? }),
+        ("in-place", [root, beneath, before, after]) => {
+            let path = read_path(root, beneath)?;
+            Some(Note::InPlace { path, before: before.to_vec(), after: after.to_vec() })
+        }
+        ("staged", [count, lists @ ..]) => {
+            let (folders, temps) = read_folders(count, lists)?;
+            Some(Note::Staged { temps: read_paths(temps)?, folders })
+        }
+        ("set", [count, lists @ ..]) => {
+            let (folders, steps) = read_folders(count, lists)?;
+            let (steps, []) = steps.as_chunks::<{ undo::PARTS }>() else { return None };
+            let steps: Option<Vec<Step>> = steps.iter().map(Step::from_parts).collect();
+            Some(Note::Set { steps: steps?, folders })
+        }
         _ => None,
     }
+}
+
+pub(crate) fn read_path(root: &[u8], beneath: &[u8]) -> Option<RealPath> {
+    Some(RealPath::new(std::str::from_utf8(root).ok()?, std::str::from_utf8(beneath).ok()?))
+}
+
+fn read_paths(parts: &[&[u8]]) -> Option<Vec<RealPath>> {
+    let (pairs, []) = parts.as_chunks::<2>() else { return None };
+    pairs.iter().map(|[root, beneath]| read_path(root, beneath)).collect()
+}
+
+/// The folders, and the parts after them.
+fn read_folders<'a, 'b>(count: &[u8], parts: &'a [&'b [u8]]) -> Option<(Vec<RealPath>, &'a [&'b [u8]])> {
+    let count: usize = std::str::from_utf8(count).ok()?.parse().ok()?;
+    let (folders, rest) = parts.split_at_checked(count.checked_mul(2)?)?;
+    Some((read_paths(folders)?, rest))
 }
 
 #[cfg(test)]
@@ -260,6 +355,41 @@ mod tests {
         let bytes = encode(&note);
         assert_eq!(decode(&bytes), Some(note));
         assert_eq!(decode(&bytes[..bytes.len() - 1]), None);
+    }
+
+    #[test]
+    fn lists_survive_their_encoding() {
+        let path = |name: &str| RealPath::new("/w", name);
+        for note in [
+            Note::Staged { temps: vec![path("a"), path("b c")], folders: vec![path("d"), path("d/e")] },
+            Note::Staged { temps: Vec::new(), folders: Vec::new() },
+            Note::Set {
+                steps: vec![
+                    Step::New { at: path("n"), temp: path("t"), after: "1".into() },
+                    Step::InPlace {
+                        at: path("p"),
+                        before: b"\n \xff".to_vec(),
+                        after: Vec::new(),
+                        mode: 0o644,
+                    },
+                ],
+                folders: vec![path("d")],
+            },
+        ] {
+            assert_eq!(decode(&encode(&note)), Some(note));
+        }
+    }
+
+    #[test]
+    fn an_entry_that_never_got_its_name_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(FOLDER)).unwrap();
+        let unfinished = folder.path().join(FOLDER).join("1.new");
+        fs::write(&unfinished, "half").unwrap();
+        let alive = locked(&unfinished.with_file_name("2.new")).unwrap();
+        recover(folder.path());
+        assert!(!unfinished.exists() && unfinished.with_file_name("2.new").exists());
+        drop(alive);
     }
 
     #[test]

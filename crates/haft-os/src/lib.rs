@@ -5,6 +5,7 @@
 //! was judged before. Keeps the invariants "paths are opened beneath a root handle, so what was judged is
 //! what is opened" ([`OsFiles`]) and "each child is owned and tracked" ([`OsProcesses`]).
 
+mod apply;
 mod clock;
 mod environment;
 mod fault;
@@ -15,16 +16,20 @@ pub mod host;
 mod http;
 mod journal;
 mod lock;
+mod media;
 mod pool;
 mod process;
 mod resolve;
 mod root;
 mod similar;
 pub mod standard;
+mod standing;
 mod state;
 mod state_folder;
+mod undo;
 mod walk;
 mod watch;
+mod web;
 mod write;
 mod xattr;
 
@@ -32,21 +37,24 @@ pub use clock::SystemClock;
 pub use environment::Environment;
 pub use files::OsFiles;
 pub use http::OsHttp;
+pub use media::{OsMedia, serve_child};
 pub use pool::TokioPool;
 pub use process::OsProcesses;
 pub use root::Beneath;
 pub use state::{OsState, Spill};
 pub use watch::FolderWatch;
+pub use web::{Network, OsWeb};
 
 use std::sync::Arc;
 
-/// The real world: these files and processes, HTTP by the system's certificates, the system's clock, tokio's
-/// blocking threads.
+/// The real world: these files and processes, HTTP by the system's certificates, the guarded web, the system's
+/// clock, tokio's blocking threads.
 pub fn world(files: OsFiles, processes: OsProcesses) -> haft_core::World {
     haft_core::World {
         files: Arc::new(files),
         processes: Arc::new(processes),
         http: Arc::new(OsHttp::default()),
+        web: Arc::new(OsWeb::default()),
         clock: Arc::new(SystemClock),
         pool: Arc::new(TokioPool),
     }

@@ -2,16 +2,23 @@
 //!
 //! Only names things; nothing is opened by what comes out of here except beneath a root handle.
 
-use crate::fault;
+use crate::{
+    fault,
+    similar::{escaped, fold},
+};
 use haft_core::{Failure, FailureKind};
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs, io,
     path::{Component, Path, PathBuf},
 };
 
 /// As many links as the kernel follows.
 const LINKS_MAX: usize = 40;
+/// A folder with more names is not searched for one that looks like another.
+const SIBLINGS_MAX: usize = 20_000;
+/// How many names that look alike are listed.
+const LISTED_MAX: usize = 5;
 
 /// Where relative paths and `~/` start.
 pub(crate) struct Start<'a> {
@@ -21,9 +28,18 @@ pub(crate) struct Start<'a> {
     pub(crate) home: Option<&'a Path>,
 }
 
+/// Which names a written one may stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// Itself alone.
+    Exact,
+    /// Itself; where it doesn't exist, the only one that looks the same.
+    OrAlike,
+}
+
 /// The real absolute path of what was written.
-pub(crate) fn real(written: &str, start: &Start<'_>) -> Result<String, Failure> {
-    let real = follow(&absolute(written, start)?, written)?;
+pub(crate) fn real(written: &str, start: &Start<'_>, names: Names) -> Result<String, Failure> {
+    let real = follow(&absolute(written, start)?, written, names)?;
     real.into_os_string().into_string().map_err(|real| {
         Failure::invalid(format!(
             "{written} leads to {}, whose name isn't UTF-8; rename it with a shell command first",
@@ -69,7 +85,7 @@ fn push_parts(todo: &mut Vec<Part>, path: &Path) {
     }));
 }
 
-fn follow(path: &Path, written: &str) -> Result<PathBuf, Failure> {
+fn follow(path: &Path, written: &str, names: Names) -> Result<PathBuf, Failure> {
     let mut todo = Vec::new();
     push_parts(&mut todo, path);
     let mut done = PathBuf::from("/");
@@ -117,8 +133,13 @@ fn follow(path: &Path, written: &str) -> Result<PathBuf, Failure> {
             }
             Ok(_) => done = next,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                missing = true;
-                done = next;
+                let alike = if names == Names::OrAlike { alike(&done, &name, written)? } else { None };
+                if let Some(real) = alike {
+                    todo.push(Part::Name(real));
+                } else {
+                    missing = true;
+                    done = next;
+                }
             }
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 return Err(Failure::new(
@@ -130,6 +151,40 @@ fn follow(path: &Path, written: &str) -> Result<PathBuf, Failure> {
         }
     }
     Ok(done)
+}
+
+/// The one name in a folder that looks like `name`, which isn't there.
+fn alike(folder: &Path, name: &OsStr, written: &str) -> Result<Option<OsString>, Failure> {
+    let (Some(name), Ok(entries)) = (name.to_str(), fs::read_dir(folder)) else {
+        return Ok(None);
+    };
+    let wanted = fold(name);
+    let mut found = Vec::new();
+    for (index, entry) in entries.flatten().enumerate() {
+        if index >= SIBLINGS_MAX {
+            return Ok(None);
+        }
+        let real = entry.file_name();
+        if real.to_str().is_some_and(|real| real != name && fold(real) == wanted) {
+            found.push(real);
+        }
+    }
+    if found.len() < 2 {
+        return Ok(found.pop());
+    }
+    found.sort();
+    let listed: Vec<String> = found
+        .iter()
+        .take(LISTED_MAX)
+        .map(|real| format!("\"{}\"", escaped(&real.to_string_lossy())))
+        .collect();
+    let more = if found.len() > LISTED_MAX { " and further ones" } else { "" };
+    Err(Failure::conflict(format!(
+        "{written} doesn't exist, and {} names there look the same: {}{more}. Give one of them exactly; in JSON, \
+         \\u{{202f}} is written \\u202f",
+        found.len(),
+        listed.join(", ")
+    )))
 }
 
 /// The rest of `path` beneath `root`, compared part by part.
@@ -151,5 +206,32 @@ mod tests {
         assert_eq!(beneath("/w", "/w"), Some(""));
         assert_eq!(beneath("/w", "/w2/a"), None);
         assert_eq!(beneath("/", "/w2/a"), Some("w2/a"));
+    }
+
+    #[test]
+    fn case_f19_only_a_name_that_is_not_there_stands_for_one_that_looks_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap();
+        let start = Start { workspace: &root, home: None };
+        let real = |written: &str, names| {
+            let real = real(written, &start, names).map_err(|failure| failure.text)?;
+            Ok::<_, String>(Path::new(&real).strip_prefix(&root).unwrap().to_str().unwrap().to_owned())
+        };
+        fs::create_dir(root.join("My\u{a0}Folder")).unwrap();
+        fs::write(root.join("My\u{a0}Folder/a\u{202f}b"), "").unwrap();
+        let narrow = "My\u{a0}Folder/a\u{202f}b";
+        assert_eq!(real("My Folder/a b", Names::OrAlike).unwrap(), narrow);
+        assert_eq!(real("My Folder/a b", Names::Exact).unwrap(), "My Folder/a b");
+        assert_eq!(real("My Folder/other", Names::OrAlike).unwrap(), "My\u{a0}Folder/other");
+        fs::write(root.join("My\u{a0}Folder/a\u{2007}b"), "").unwrap();
+        let refused = real("My Folder/a b", Names::OrAlike).unwrap_err();
+        assert!(refused.contains("\"a\\u{2007}b\", \"a\\u{202f}b\""), "{refused}");
+        fs::write(root.join("My\u{a0}Folder/a b"), "").unwrap();
+        assert_eq!(real("My Folder/a b", Names::OrAlike).unwrap(), "My\u{a0}Folder/a b");
+        // Composed and decomposed letters, both ways.
+        fs::write(root.join("caf\u{e9}"), "").unwrap();
+        fs::write(root.join("nai\u{308}ve"), "").unwrap();
+        assert_eq!(real("cafe\u{301}", Names::OrAlike).unwrap(), "caf\u{e9}");
+        assert_eq!(real("na\u{ef}ve", Names::OrAlike).unwrap(), "nai\u{308}ve");
     }
 }

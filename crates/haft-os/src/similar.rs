@@ -1,4 +1,25 @@
-//! Which names a mistyped one may have meant.
+//! Which names a mistyped one may have meant, and which can't be told from each other by eye.
+
+use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
+
+/// The form that names which look alike share: compatibility forms and all kinds of blanks folded.
+pub(crate) fn fold(name: &str) -> String {
+    name.nfkc().map(|c| if c.is_whitespace() { ' ' } else { c }).collect()
+}
+
+/// A name with what can't be told apart by eye as escapes.
+pub(crate) fn escaped(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        let folds = !fold(c.encode_utf8(&mut [0; 4])).chars().eq([c]);
+        if c != ' ' && (folds || c.is_whitespace() || c.is_control() || is_combining_mark(c)) {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
 
 /// At most three of the names that look like the wanted one, the likeliest first.
 pub(crate) fn similar(wanted: &str, names: impl IntoIterator<Item = String>) -> Vec<String> {

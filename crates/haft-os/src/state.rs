@@ -9,6 +9,7 @@ use std::{
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Component, Path, PathBuf},
+    time::SystemTime,
 };
 
 const FILE_MODE: u32 = 0o600;
@@ -71,6 +72,32 @@ impl OsState {
             file.sync_all()?;
             fs::rename(&temp, &path)?;
             path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+        };
+        write().map_err(|error| {
+            let _ = fs::remove_file(&temp);
+            trouble(&path, &error)
+        })
+    }
+
+    /// Puts a content in place of nothing at once, whole or not at all; where a file is there, only its time is
+    /// renewed. Not synced.
+    ///
+    /// # Errors
+    /// What `content` answers, and whatever the system says.
+    pub fn keep(&self, rel: &str, content: impl FnOnce() -> Result<Vec<u8>, Failure>) -> Result<(), Failure> {
+        let path = self.path(rel)?;
+        if let Ok(file) = OpenOptions::new().append(true).open(&path) {
+            // Best effort: with its old time it goes a little sooner.
+            let _ = file.set_modified(SystemTime::now());
+            return Ok(());
+        }
+        let path = self.writable(rel)?;
+        let bytes = content()?;
+        let temp = path.with_file_name(journal::temp_name());
+        let write = || -> io::Result<()> {
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&temp)?;
+            file.write_all(&bytes)?;
+            fs::rename(&temp, &path)
         };
         write().map_err(|error| {
             let _ = fs::remove_file(&temp);

@@ -57,6 +57,10 @@ impl StateFolder for OsState {
         Ok(Box::new(self.spill(at)?))
     }
 
+    fn keep(&self, at: &str, content: &mut dyn FnMut() -> Result<Vec<u8>, Failure>) -> Result<(), Failure> {
+        OsState::keep(self, at, content)
+    }
+
     fn list(&self, at: &str) -> Vec<StateEntry> {
         let Ok(path) = OsState::path(self, at) else { return Vec::new() };
         let Ok(entries) = fs::read_dir(path) else { return Vec::new() };

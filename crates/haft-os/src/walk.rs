@@ -1,18 +1,22 @@
 //! Walking a folder the way ripgrep does: ignore rules, globs, types, and what a rule denies.
 //!
-//! Names come from paths of the system; each is given as a path beneath the same root, and whoever opens it
-//! goes through that root again. Globs and types here only leave out: neither shows what an ignore rule
+//! Names come from paths of the system; each is given as a path beneath the same root once it is found to stand there
+//! ([`Standing`]), and whoever opens it goes through that root again. Globs and types here only leave out: neither shows what an ignore rule
 //! hides.
 
-use crate::{OsFiles, files::kind};
+use crate::{
+    OsFiles,
+    files::kind,
+    standing::{Standing, modified},
+};
 use haft_core::{Cancel, Entry, Failure, FileKind, RealPath, Skip, WalkOptions, WalkReport};
 use ignore::{
     DirEntry, WalkBuilder,
     overrides::{Override, OverrideBuilder},
     types::{Types, TypesBuilder},
 };
+use rustix::fs::Stat;
 use std::{
-    fs::Metadata,
     ops::ControlFlow,
     path::{Path, PathBuf},
     sync::{
@@ -25,7 +29,7 @@ use std::{
 const ERRORS_MAX: usize = 5;
 
 /// What is done with each path that a walk comes to.
-pub(crate) type Visit<'a> = dyn FnMut(&DirEntry, RealPath, FileKind) -> ControlFlow<()> + 'a;
+pub(crate) type Visit<'a> = dyn FnMut((&DirEntry, &Stat), RealPath, FileKind) -> ControlFlow<()> + 'a;
 
 impl OsFiles {
     pub(crate) fn walk_tree(
@@ -34,13 +38,12 @@ impl OsFiles {
         options: &WalkOptions,
         visit: &mut dyn FnMut(&Entry) -> ControlFlow<()>,
     ) -> Result<WalkReport, Failure> {
-        self.each(tree, options, &mut |found, path, kind| {
-            let meta = found.metadata().ok();
+        self.each(tree, options, &mut |(found, stat), path, kind| {
             visit(&Entry {
                 path,
                 kind,
-                len: meta.as_ref().map_or(0, Metadata::len),
-                modified: meta.and_then(|meta| meta.modified().ok()),
+                len: u64::try_from(stat.st_size).unwrap_or(0),
+                modified: modified(stat),
                 depth: found.depth(),
             })
         })
@@ -69,6 +72,7 @@ impl OsFiles {
             report.denied = 1;
             return Ok(report);
         }
+        let mut standing = Standing::new(self, self.how);
         for found in walk_builder(&filter, options).build() {
             if options.cancel.is_fired() {
                 break;
@@ -83,15 +87,23 @@ impl OsFiles {
             let Some(kind) = found.file_type().map(kind) else {
                 continue;
             };
-            match kind {
+            if found.depth() == 0 {
                 // The folder itself.
-                _ if found.depth() == 0 => continue,
+                continue;
+            }
+            let path = filter.real(found.path());
+            // What isn't there any more, or was never beneath the root, isn't told.
+            let Some(stat) = standing.confirm(&path, (found.file_name(), found.ino())) else {
+                note(&mut report, "something was moved while it was walked through".to_owned());
+                continue;
+            };
+            match kind {
                 FileKind::Folder if !filter.shows_folder(found.path()) => continue,
                 FileKind::File => report.files += 1,
                 FileKind::Special(_) => report.special += 1,
                 FileKind::Folder | FileKind::Link => {}
             }
-            if visit(&found, filter.real(found.path()), kind).is_break() {
+            if visit((&found, &stat), path, kind).is_break() {
                 report.stopped = true;
                 break;
             }

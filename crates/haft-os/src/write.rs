@@ -24,7 +24,7 @@ use std::{
 };
 
 /// Files written in place are held in memory and in the journal, old and new.
-const IN_PLACE_MAX_BYTES: u64 = 256 * 1024 * 1024;
+pub(crate) const IN_PLACE_MAX_BYTES: u64 = 256 * 1024 * 1024;
 
 impl OsFiles {
     pub(crate) fn write_file(
@@ -74,15 +74,7 @@ impl OsFiles {
             other => other.map_err(|error| trouble(&error))?,
         };
         let (old, meta) = self.present(at, &place, before)?;
-        let name = place.name.as_str();
-        // A rename asks only the folder; a file that says it is not to be written means it.
-        let may = rustix::fs::accessat(&place.folder, name, Access::WRITE_OK, AtFlags::EACCESS);
-        if matches!(may, Err(Errno::ACCESS | Errno::PERM | Errno::ROFS)) {
-            return Err(Failure::new(
-                FailureKind::Permission,
-                format!("{} is read-only; have its mode changed first (chmod u+w)", self.show(at)),
-            ));
-        }
+        self.require_writable(at, &place)?;
         if meta.nlink() > 1 {
             return self.write_over(at, &place, content, before);
         }
@@ -145,7 +137,7 @@ impl OsFiles {
         if let Err(error) = journal::overwrite(&file, content) {
             let undone = match &note {
                 Note::InPlace { before, .. } => journal::overwrite(&file, before).is_ok(),
-                Note::Temp { .. } => false,
+                _ => false,
             };
             if undone {
                 journal.done();
@@ -161,13 +153,31 @@ impl OsFiles {
     }
 
     /// The file as it stands, whose content must still be the one that was read.
-    fn present(&self, at: &RealPath, place: &Place, before: &str) -> Result<(File, Metadata), Failure> {
+    pub(crate) fn present(
+        &self,
+        at: &RealPath,
+        place: &Place,
+        before: &str,
+    ) -> Result<(File, Metadata), Failure> {
         if place.look().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             return Err(self.removed(at));
         }
         let (file, meta) = self.open_regular(at, place)?;
         let now = hash::of_reader(&file).map_err(|error| self.trouble("read", at, &error))?;
         if *now == *before { Ok((file, meta)) } else { Err(self.changed(at)) }
+    }
+
+    /// A rename asks only the folder; a file that says it is not to be written means it.
+    pub(crate) fn require_writable(&self, at: &RealPath, place: &Place) -> Result<(), Failure> {
+        let may =
+            rustix::fs::accessat(&place.folder, place.name.as_str(), Access::WRITE_OK, AtFlags::EACCESS);
+        if matches!(may, Err(Errno::ACCESS | Errno::PERM | Errno::ROFS)) {
+            return Err(Failure::new(
+                FailureKind::Permission,
+                format!("{} is read-only; have its mode changed first (chmod u+w)", self.show(at)),
+            ));
+        }
+        Ok(())
     }
 
     /// The path must still lead to the folder that is open.
@@ -203,28 +213,28 @@ impl OsFiles {
         Ok(FileChange { path: at.clone(), before, after: Some(after) })
     }
 
-    fn occupied(&self, at: &RealPath, meta: &Metadata) -> Failure {
+    pub(crate) fn occupied(&self, at: &RealPath, meta: &Metadata) -> Failure {
         match kind(meta.file_type()) {
             FileKind::File => self.exists(at),
             _ => self.require_file(at, meta).err().unwrap_or_else(|| self.exists(at)),
         }
     }
 
-    fn exists(&self, at: &RealPath) -> Failure {
+    pub(crate) fn exists(&self, at: &RealPath) -> Failure {
         let shown = self.show(at);
         Failure::conflict(format!(
             "{shown} exists already; nothing was written. Read it first, then change it"
         ))
     }
 
-    fn removed(&self, at: &RealPath) -> Failure {
+    pub(crate) fn removed(&self, at: &RealPath) -> Failure {
         Failure::conflict(format!(
             "{} was removed since it was read; nothing was written. Create it anew if it should be there",
             self.show(at)
         ))
     }
 
-    fn changed(&self, at: &RealPath) -> Failure {
+    pub(crate) fn changed(&self, at: &RealPath) -> Failure {
         Failure::conflict(format!(
             "{} changed since it was read; nothing was written. Read it again, then repeat the change",
             self.show(at)
@@ -233,7 +243,7 @@ impl OsFiles {
 }
 
 /// Whether the new file could be given the old one's owner and group.
-fn keep_owner(old: &Metadata, new: &File) -> io::Result<bool> {
+pub(crate) fn keep_owner(old: &Metadata, new: &File) -> io::Result<bool> {
     let made = new.metadata()?;
     if (made.uid(), made.gid()) == (old.uid(), old.gid()) {
         return Ok(true);

@@ -3,8 +3,8 @@
 use crate::{
     Policy, Subject,
     guard::{self, Guard, Restriction},
-    rule::rule_choices,
     settle::{self, Settlement},
+    why_not::{is_settled, why_not},
 };
 use haft_core::{TraceStep, Why};
 use std::{
@@ -71,6 +71,20 @@ pub struct Judgement {
 /// Judges a call under a session's own policy and those of all its parents, own first. The strictest holds;
 /// where there is no policy at all, nothing runs.
 pub fn judge(subject: &Subject, policies: &[Arc<Policy>]) -> Judgement {
+    let Judgement { verdict, mut trace } = weigh(subject, policies);
+    let has_nobody = policies.iter().any(|policy| policy.mode == crate::Mode::Headless);
+    match verdict {
+        Verdict::Ask(whys) if has_nobody => {
+            let why = unanswered(&whys, subject, policies);
+            trace.push(TraceStep::gate("settler:mode", "deny", &why));
+            Judgement { verdict: Verdict::Deny(why), trace }
+        }
+        verdict => Judgement { verdict, trace },
+    }
+}
+
+/// As [`judge`], where a question stays one also if nobody is there to answer it.
+pub(crate) fn weigh(subject: &Subject, policies: &[Arc<Policy>]) -> Judgement {
     let mut trace = Vec::new();
     let mut verdict: Option<Verdict> = None;
     for (generation, policy) in policies.iter().enumerate() {
@@ -85,15 +99,7 @@ pub fn judge(subject: &Subject, policies: &[Arc<Policy>]) -> Judgement {
     }
     let verdict =
         verdict.unwrap_or_else(|| Verdict::Deny(Why::new("mode", "there is no policy to judge it by")));
-    let nobody = policies.iter().find(|policy| policy.mode == crate::Mode::Headless);
-    match (verdict, nobody) {
-        (Verdict::Ask(whys), Some(policy)) => {
-            let why = unanswered(&whys, subject, policy);
-            trace.push(TraceStep::gate("settler:mode", "deny", &why));
-            Judgement { verdict: Verdict::Deny(why), trace }
-        }
-        (verdict, _) => Judgement { verdict, trace },
-    }
+    Judgement { verdict, trace }
 }
 
 /// Judges under one policy.
@@ -109,6 +115,7 @@ fn judge_by(guards: &[&dyn Guard], subject: &Subject, policy: &Policy) -> Judgem
                 trace.push(TraceStep::gate(step, "deny", &why));
                 denial.get_or_insert(why);
             }
+            Some(Restriction::Warn(why)) => trace.push(TraceStep::gate(step, "warn", &why)),
             Some(Restriction::Ask(class, whys)) if policy.mode.silences(class) => {
                 let reason = format!("silenced by {} mode: {}", policy.mode, reasons(&whys));
                 trace.push(asked(step, "-", &whys).because(reason));
@@ -176,22 +183,10 @@ fn of_parent(mut step: TraceStep) -> TraceStep {
 }
 
 /// What becomes of a question where nobody is: a denial that says what would have let the call run.
-fn unanswered(whys: &[Why], subject: &Subject, policy: &Policy) -> Why {
-    let by_guard = whys.iter().find(|why| !settle::ALL.iter().any(|settler| settler.name() == why.gate));
-    let advice = match by_guard {
-        None => {
-            let narrowest = rule_choices(subject, &policy.workspace).into_iter().next();
-            format!(
-                "the rule \"{}\" under allow would let it run",
-                narrowest.unwrap_or_else(|| subject.tool.to_string())
-            )
-        }
-        Some(Why { rule: Some(rule), source, .. }) => {
-            let place = source.as_ref().map(|source| format!(" at {source}")).unwrap_or_default();
-            format!("no allow rule beats the rule \"{rule}\"{place}: change that one to let it run")
-        }
-        Some(why) => format!("no allow rule beats what the guard \"{}\" asks", why.gate),
-    };
+fn unanswered(whys: &[Why], subject: &Subject, policies: &[Arc<Policy>]) -> Why {
+    let advice = why_not(subject, policies).into_iter().next();
+    let advice = advice.unwrap_or_else(|| "no rule would let it run: do it another way".to_owned());
+    let by_guard = whys.iter().find(|why| !is_settled(why));
     let first = by_guard.or(whys.first());
     Why {
         gate: "mode".into(),
@@ -252,13 +247,13 @@ mod tests {
     fn deny_beats_ask_beats_allow() {
         let cases: [(&[(Action, &str)], &str); 5] = [
             (&[(Allow, "bash")], "allow"),
-            (&[(Allow, "bash(ls -la)"), (Ask, "bash(ls *)")], "ask"),
-            (&[(Allow, "bash(ls -la)"), (Ask, "bash"), (Deny, "bash(ls *)")], "deny"),
+            (&[(Allow, "bash(make -k)"), (Ask, "bash(make *)")], "ask"),
+            (&[(Allow, "bash(make -k)"), (Ask, "bash"), (Deny, "bash(make *)")], "deny"),
             (&[(Ask, "bash(rm *)")], "ask"),
             (&[], "ask"),
         ];
         for (rules, expected) in cases {
-            assert_eq!(verdict(&bash("ls -la"), &policy(Mode::Default, rules)), expected, "{rules:?}");
+            assert_eq!(verdict(&bash("make -k"), &policy(Mode::Default, rules)), expected, "{rules:?}");
         }
     }
 
@@ -272,7 +267,8 @@ mod tests {
         let cases = [
             ("read", reading("/w/a"), "allow allow allow allow allow allow allow allow"),
             ("write", writing("/w/a"), "deny ask ask allow ask allow allow deny"),
-            ("bash", bash("ls"), "deny ask ask ask ask allow allow deny"),
+            ("bash that reads", bash("ls"), "allow allow allow allow allow allow allow allow"),
+            ("bash", bash("make x"), "deny ask ask ask ask allow allow deny"),
             ("read outside", reading("/o/a"), "ask ask ask ask ask allow allow deny"),
             ("write outside", writing("/o/a"), "deny ask ask ask ask allow allow deny"),
             ("destructive", destructive, "deny ask ask ask ask ask allow deny"),
@@ -349,7 +345,16 @@ mod tests {
         let judged = judge(&reading("/w/a"), &[Arc::new(policy(Mode::Default, &[]))]);
         let steps: Vec<String> =
             judged.trace.iter().map(|step| format!("{} {}", step.step, step.verdict)).collect();
-        assert_eq!(steps, ["settler:grant -", "settler:allow -", "settler:mode -", "settler:default allow"]);
+        assert_eq!(
+            steps,
+            [
+                "settler:grant -",
+                "settler:allow -",
+                "settler:hook -",
+                "settler:mode -",
+                "settler:default allow"
+            ]
+        );
     }
 
     #[test]

@@ -6,20 +6,34 @@
 //! fails denies" and "what can't be read exactly is asked".
 
 mod command;
+mod gates;
 mod guard;
 mod judge;
+mod marks;
 mod mode;
+mod narrow;
+mod places;
 mod policy;
 mod rule;
 #[cfg(test)]
 mod sample;
 mod settle;
 mod subject;
+mod why_not;
 mod wild;
 
-pub use command::plain_argv;
+pub use command::{
+    Access, Cwd, Dialect, JudgedLine, Line, LinePath, PathWord, Redirect, RedirectKind, Simple, Word,
+    git_folder, path_words, plain_argv, read_line,
+};
+pub use gates::{GateKind, gates};
+pub use guard::ways_out;
 pub use judge::{Judgement, Verdict, judge};
+pub use marks::{Covered, Mark, Marks, Taint, TakenIn, taken_in};
 pub use mode::{Class, Mode, ModeError};
+pub use narrow::Narrowing;
 pub use policy::{Grant, Policy};
 pub use rule::{Action, Match, Rule, RuleError, RuleOrigin, rule_choices};
-pub use subject::{JudgedPath, Subject};
+pub use settle::{is_harmless, reads_only};
+pub use subject::{HookWord, JudgedPath, Pin, Subject};
+pub use why_not::why_not;

@@ -43,6 +43,10 @@ pub enum Class {
     Taint,
     /// Leaving the sandbox.
     Escalation,
+    /// The first use of a tool, or of a changed one, in a trusted workspace.
+    FirstUse,
+    /// The same in a workspace that the user doesn't trust.
+    Untrusted,
     /// The tool's own check.
     Tool,
 }
@@ -54,9 +58,22 @@ static SILENCED: [(Mode, &[Class]); 8] = [
     (Mode::Default, &[]),
     (Mode::AcceptEdits, &[]),
     (Mode::Auto, &[]),
-    (Mode::Yolo, &[Class::Outside]),
-    (Mode::Full, &Class::ALL),
+    (Mode::Yolo, &[Class::Outside, Class::FirstUse]),
+    (Mode::Full, &ALL_BUT_UNTRUSTED),
     (Mode::Headless, &[]),
+];
+
+/// What `full` silences: all, except that a tool of an untrusted workspace is asked at its first use in every mode.
+const ALL_BUT_UNTRUSTED: [Class; 9] = [
+    Class::Rule,
+    Class::Hook,
+    Class::Protected,
+    Class::Outside,
+    Class::Destructive,
+    Class::Taint,
+    Class::Escalation,
+    Class::FirstUse,
+    Class::Tool,
 ];
 
 /// Each mode's own name first, then the names other hosts give it.
@@ -73,7 +90,7 @@ static NAMES: [(Mode, &[&str]); 8] = [
 
 impl Class {
     /// Every class.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Rule,
         Self::Hook,
         Self::Protected,
@@ -81,6 +98,8 @@ impl Class {
         Self::Destructive,
         Self::Taint,
         Self::Escalation,
+        Self::FirstUse,
+        Self::Untrusted,
         Self::Tool,
     ];
 }
@@ -150,7 +169,9 @@ mod tests {
     fn only_yolo_and_full_silence() {
         for mode in Mode::ALL {
             for class in Class::ALL {
-                let expected = mode == Mode::Full || (mode == Mode::Yolo && class == Class::Outside);
+                let in_yolo = matches!(class, Class::Outside | Class::FirstUse);
+                let expected =
+                    (mode == Mode::Full && class != Class::Untrusted) || (mode == Mode::Yolo && in_yolo);
                 assert_eq!(mode.silences(class), expected, "{mode} {class:?}");
             }
         }

@@ -1,6 +1,6 @@
 //! What holds for one session: its mode, rules, grants and folders.
 
-use crate::{Action, Mode, Rule, Subject, rule::ToolPattern};
+use crate::{Action, Marks, Mode, Rule, Subject, Taint, places::is_sensitive, rule::ToolPattern};
 use haft_core::{Permission, RealPath, Spec};
 use std::sync::Arc;
 
@@ -31,6 +31,28 @@ pub struct Policy {
     pub roots: Vec<String>,
     /// Names or name globs of the only tools that may run; `None`: all.
     pub enabled_tools: Option<Vec<String>>,
+    /// The only capabilities that a tool may have, for a subagent; `None`: all.
+    pub capabilities: Option<Vec<String>>,
+    /// Whether the user trusts the workspace.
+    pub trusted: bool,
+    /// The user's home, absolute and real.
+    pub home: Option<String>,
+    /// Folders for temporary files of this session: writing there is free. Absolute and real.
+    pub temp: Vec<String>,
+    /// haft's own files and folders: settings, trust and state. No tool may change them.
+    pub own_files: Vec<String>,
+    /// haft's own process, never to be killed by a tool.
+    pub own_process: Option<u32>,
+    /// Branches that are never force-pushed besides `main`, `master` and `release/*`; name globs.
+    pub protected_branches: Vec<String>,
+    /// What becomes of a call that would complete the way from private data through strangers' words to the outside.
+    pub taint: Taint,
+    /// What the session has taken in.
+    pub marks: Marks,
+    /// What counts as private besides sensitive paths, written as rules.
+    pub private: Vec<String>,
+    /// What brings strangers' words besides the tools that say so, written as rules.
+    pub untrusted: Vec<String>,
 }
 
 impl Policy {
@@ -44,12 +66,34 @@ impl Policy {
             workspace,
             roots: Vec::new(),
             enabled_tools: None,
+            capabilities: None,
+            trusted: true,
+            home: None,
+            temp: Vec::new(),
+            own_files: Vec::new(),
+            own_process: None,
+            protected_branches: Vec::new(),
+            taint: Taint::default(),
+            marks: Marks::default(),
+            private: Vec::new(),
+            untrusted: Vec::new(),
         }
     }
 
     /// Whether a deny rule for `read` covers the path, so that a walk leaves it out.
     pub fn denies_read(&self, path: &RealPath) -> bool {
         self.rules_of(Action::Deny).any(|rule| rule.covers_read(path))
+    }
+
+    /// Whether a deny rule for `edit` covers the path, so that what changes a whole tree leaves it out.
+    pub fn denies_write(&self, path: &RealPath) -> bool {
+        self.rules_of(Action::Deny).any(|rule| rule.covers_write(path))
+    }
+
+    /// Whether a walk that reads contents leaves the path out: a deny rule covers it, or it holds secrets that nobody
+    /// asked for by name.
+    pub fn keeps_from_search(&self, path: &RealPath) -> bool {
+        is_sensitive(&path.absolute()) || self.denies_read(path)
     }
 
     /// Whether every call of a tool is refused, whatever the input: it isn't shown to the model either.
@@ -62,7 +106,17 @@ impl Policy {
 
     /// Whether the path lies in the workspace or another root.
     pub fn is_inside(&self, path: &RealPath) -> bool {
-        self.workspace.covers(path) || self.roots.iter().any(|root| RealPath::new(root, "").covers(path))
+        let further = self.roots.iter().chain(&self.temp);
+        self.workspace.covers(path) || further.into_iter().any(|root| RealPath::new(root, "").covers(path))
+    }
+
+    /// Whether a person allowed this way out for just the marks there are now.
+    pub(crate) fn is_covered(&self, way: &str) -> bool {
+        self.marks.covered.iter().any(|covered| {
+            covered.way == way
+                && covered.private >= self.marks.private.len()
+                && covered.untrusted >= self.marks.untrusted.len()
+        })
     }
 
     pub(crate) fn rules_of(&self, action: Action) -> impl Iterator<Item = &Rule> {
@@ -101,6 +155,21 @@ mod tests {
         assert!(policy.denies_read(&RealPath::new("/w/secret", "k")));
         assert!(!policy.denies_read(&RealPath::new("/w", "src/a")));
         assert!(!policy.denies_read(&RealPath::new("/other", "secret/k")));
+    }
+
+    #[test]
+    fn a_change_of_a_tree_leaves_out_what_edit_rules_deny() {
+        let rules = [
+            (Action::Deny, "edit(secret/**)"),
+            (Action::Deny, "read(./src/**)"),
+            (Action::Ask, "edit(./doc/**)"),
+        ];
+        let policy = policy(Mode::Default, &rules);
+        assert!(policy.denies_write(&RealPath::new("/w", "secret/k")));
+        assert!(policy.denies_write(&RealPath::new("/w/secret", "k")));
+        for other in ["src/a", "doc/a", "secrets"] {
+            assert!(!policy.denies_write(&RealPath::new("/w", other)), "{other}");
+        }
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! Calls and policies for the tests of this crate: workspace `/w`, rule file `/conf/rules`, home `/home/u`.
 
-use crate::{Action, JudgedPath, Mode, Policy, Rule, RuleOrigin, Subject, judge};
+use crate::{
+    Action, JudgedPath, Mode, Policy, Rule, RuleOrigin, Subject,
+    command::{Dialect, JudgedLine, read_line, typed::resolved},
+    judge,
+};
 use haft_core::{CallId, Effects, Permission, RealPath, Risk, Spec, Touch};
 use serde_json::json;
 use std::sync::Arc;
@@ -20,6 +24,8 @@ pub(crate) fn rule(action: Action, text: &str) -> Rule {
 
 pub(crate) fn policy(mode: Mode, rules: &[(Action, &str)]) -> Policy {
     let mut policy = Policy::new(mode, RealPath::new("/w", ""));
+    policy.home = Some("/home/u".to_owned());
+    policy.temp = vec!["/tmp/haft-s".to_owned()];
     policy.rules = rules.iter().map(|(action, text)| rule(*action, text)).collect();
     policy
 }
@@ -51,6 +57,9 @@ pub(crate) fn subject(tool: &str, effects: Effects<RealPath>) -> Subject {
         risk_declared: true,
         own: None,
         tool_hash: None,
+        pin: crate::Pin::Known,
+        lines: Vec::new(),
+        hooks: Vec::new(),
     }
 }
 
@@ -64,7 +73,19 @@ pub(crate) fn bash(line: &str) -> Subject {
     let spec = (*subject.spec).clone();
     subject.spec = Arc::new(spec.with_capabilities(&["shell.arbitrary"]));
     subject.input = Arc::new(json!({"command": line}));
+    subject.lines = vec![judged_line(line)];
+    if crate::reads_only(&subject.lines[0]).is_ok() {
+        (subject.read_only, subject.mutates) = (true, false);
+    }
+    if crate::is_harmless(&subject.lines[0], &["/tmp/haft-s".to_owned()]).is_ok() {
+        subject.permission = Permission::Auto;
+    }
     subject
+}
+
+/// A line as it is read, its paths resolved by text alone.
+pub(crate) fn judged_line(line: &str) -> JudgedLine {
+    resolved(line, read_line(line, Dialect::Bash))
 }
 
 pub(crate) fn reading(path: &str) -> Subject {

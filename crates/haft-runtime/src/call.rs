@@ -29,6 +29,8 @@ pub(crate) struct Call {
     pub(crate) sink: Arc<CallSink>,
     pub(crate) captures: CaptureSlot,
     pub(crate) offer: Option<Offer>,
+    /// What hooks want the model to know.
+    pub(crate) context: Vec<String>,
     /// The last judgement of a question that is still open.
     pub(crate) open: Mutex<Option<Judgement>>,
     /// What it is about, until the start is written down.
@@ -84,6 +86,7 @@ impl Call {
             sink,
             captures,
             offer: None,
+            context: Vec::new(),
             open: Mutex::default(),
             about: None,
             began: Instant::now(),
@@ -252,7 +255,7 @@ impl Call {
     }
 
     /// Past the sink, which ends before the call does.
-    fn warn(&self, text: String) {
+    pub(crate) fn warn(&self, text: String) {
         self.session
             .bus()
             .publish(|| Event::Progress { call: self.id.clone(), progress: Progress::Warning(text) });

@@ -6,32 +6,36 @@
 //! | 2 parse | [`intake::parse`], [`intake::coerce`] | invalid |
 //! | 3 validate | [`intake::validate`], the tool's own | invalid |
 //! | 4 effects | [`intake::state`] | invalid paths |
-//! | 5 judge, 6 approve | [`Desk::settle`] | denied, dismissed |
+//! | 5 hooks, judge; 6 approve | [`Executor::hear_hooks`], [`Desk::settle`] | denied, dismissed |
 //! | 7 admit | [`Seat::admitted`], file locks | cancelled |
 //! | 8 freshness | effects and preview again | conflict |
 //! | 9 run | [`run::run`] | failed, timed out, cancelled |
 //! | 10 seal | [`seal::bound`] | never |
-//! | 11 hooks after | (none yet) | – |
+//! | 11 hooks after | [`Executor::hear_hooks_after`] | – |
 //! | 12 record | [`Call::record`] | – |
 
 use crate::{
     admission::{Admission, Claims, Seat},
-    approve::{self, Approved, Asked, Desk, Settled},
+    approve::{self, Approved, Asked, Desk, Now, Settled},
     call::{Call, End},
     catalogue::Offer,
-    intake::{self, Resolution, Stated},
+    intake::{self, Around, Resolution, Stated},
     lend::Parent,
     run::{self, Lease, Purpose, Ran, RunTask, Stopwatch},
     running::Running,
     seal::{self, Limits},
-    session::Session,
+    session::{ContentStore, Keeper, Session},
 };
 use haft_core::{
     AnyTool, Bound, CallId, Ended, Exposure, Failure, FailureKind, FileLock, Outcome, RealPath, Request,
     SessionView, StateFolder, Touch, TraceStep, Why, World,
 };
+use haft_policy::{HookWord, Pin, Subject};
 use serde_json::Value;
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
 
 /// How often a call may be judged anew because what it touches changed under it.
 const ROUNDS_MAX: usize = 3;
@@ -44,9 +48,11 @@ pub struct Executor {
 
 /// A call that has passed the first three steps.
 pub(crate) struct Ready {
-    offer: Offer,
-    input: Arc<Value>,
+    pub(crate) offer: Offer,
+    pub(crate) input: Arc<Value>,
     bound: Box<dyn Bound>,
+    /// What hooks said to this input.
+    pub(crate) words: Vec<HookWord>,
 }
 
 /// A call that holds all it needs to run.
@@ -61,6 +67,7 @@ impl Executor {
     pub fn new(world: World, state: Option<&dyn StateFolder>) -> Self {
         if let Some(state) = state {
             seal::SpillStore::prune(state, world.clock.now());
+            ContentStore::prune(state, world.clock.now());
         }
         Self { world }
     }
@@ -118,13 +125,24 @@ impl Executor {
             prepared = self.prepare(&mut call, &seat) => prepared,
         };
         match prepared {
-            Err(end) => call.record(end),
+            Err(mut end) => {
+                call.add_context(&mut end);
+                call.record(end)
+            }
             Ok((ready, admitted)) => {
                 let Admitted { approved, locks } = admitted;
                 let (tool, spec) = (Arc::clone(&ready.offer.tool), Arc::clone(ready.offer.spec()));
+                let (input, began) = (Arc::clone(&ready.input), Instant::now());
                 let ran = self.perform(&mut call, ready, &approved).await; //                        9 run
                 let mut end = End::of(ran, &spec, call.captures.left_behind());
                 Self::seal(&mut call, &mut end, tool.as_ref(), &approved); //                                10 seal
+                let took = began.elapsed();
+                if Self::hear_hooks_after(&mut call, &input, &mut end, took).await {
+                    //                                                                            11 hooks after
+                    Self::seal(&mut call, &mut end, tool.as_ref(), &approved);
+                }
+                call.session.take_in(&approved.stated.subject, &mut end.output);
+                call.add_context(&mut end);
                 let ended = call.record(end); //                                                    12 record
                 drop(locks);
                 drop(seat);
@@ -138,7 +156,8 @@ impl Executor {
         let offer = Self::resolve(call)?; //                                                          1 resolve
         call.announce(&offer);
         let ready = Self::intake(call, offer)?; //                                                    2, 3
-        let mut stated = self.state(call, &ready)?; //                                               4 effects
+        let stated = self.state(call, &ready)?; //                                                   4 effects
+        let (ready, mut stated) = self.hear_hooks(call, ready, stated).await?; //                     5 (hooks, once)
         for _ in 0..ROUNDS_MAX {
             seat.declare(claims(&stated));
             let approved = match self.judge_and_ask(call, seat, &ready, stated).await? {
@@ -188,6 +207,18 @@ impl Executor {
         let input = intake::coerce(&spec, parsed.clone());
         let changed = input != parsed;
         call.step(TraceStep::new("parse", if changed { "coerced" } else { "ok" }));
+        Self::checked(call, offer, input)
+    }
+
+    /// Takes in an input that a hook wrote: from step 2 on.
+    pub(crate) fn accept(call: &mut Call, offer: Offer, rewritten: Value) -> Result<Ready, End> {
+        call.step(TraceStep::new("parse", "rewritten"));
+        let input = intake::coerce(offer.spec(), rewritten);
+        Self::checked(call, offer, input)
+    }
+
+    fn checked(call: &mut Call, offer: Offer, input: Value) -> Result<Ready, End> {
+        let spec = Arc::clone(offer.spec());
         intake::validate(&spec, &offer.input, &input).map_err(|text| call.invalid("validate", text))?;
         let input = Arc::new(input);
         call.about(&input, None);
@@ -195,7 +226,7 @@ impl Executor {
             call.invalid("validate", format!("Invalid input for \"{}\": {}", offer.name, failure.text))
         })?;
         call.step(TraceStep::new("validate", "ok"));
-        Ok(Ready { offer, input, bound })
+        Ok(Ready { offer, input, bound, words: Vec::new() })
     }
 
     pub(crate) fn state(&self, call: &mut Call, ready: &Ready) -> Result<Stated, End> {
@@ -209,8 +240,17 @@ impl Executor {
 
     fn state_again(&self, call: &Call, ready: &Ready) -> Result<Stated, Failure> {
         let session: &dyn SessionView = &*call.session;
-        let world = (self.world.files.as_ref(), session, call.session.epoch());
-        intake::state(&ready.offer, ready.bound.as_ref(), &ready.input, &call.id, world)
+        let policy = call.session.policy();
+        let around = Around {
+            files: self.world.files.as_ref(),
+            processes: self.world.processes.as_ref(),
+            session,
+            epoch: call.session.epoch(),
+            temp: &policy.temp,
+            hooks: &ready.words,
+            pins: call.session.pins(),
+        };
+        intake::state(&ready.offer, ready.bound.as_ref(), &ready.input, &call.id, around)
     }
 
     async fn judge_and_ask(
@@ -232,16 +272,18 @@ impl Executor {
             cx: &cx,
             outer: looking.outer.as_deref(),
             open: &looking.open,
+            id: looking.told_id(),
         };
         let asked = desk.settle(stated, || self.state_again(looking, ready)).await;
         if let Some(lease) = lent.get() {
             lease.end();
         }
-        let Asked { settled, judgement, answer } = asked.map_err(|failure| {
+        let Asked { settled, judgement, answer, said } = asked.map_err(|failure| {
             call.step(TraceStep::new("approve", "failed").because(failure.text.clone()));
             End::failed(failure)
         })?;
         call.judged(judgement);
+        call.hooks_said(said.steps, said.warnings, said.stop);
         if let Some((answer, detail)) = answer {
             let step = TraceStep::new("approve", answer);
             call.step(if detail.is_empty() { step } else { step.because(detail) });
@@ -284,17 +326,26 @@ impl Executor {
             lease.end();
             holds.map_err(End::failed)?;
         }
-        if let Some(why) = approved.is_denied_now(&call.session.policies()) {
-            call.step(TraceStep::gate("freshness", "deny", &why));
-            let text = approve::denial_text(&why, None);
-            return Err(End::refused(Outcome::Denied { why, feedback: None }, text));
+        match approved.judged_now(&call.session.policies()) {
+            None => {}
+            Some(Now::Denied(why)) => {
+                call.step(TraceStep::gate("freshness", "deny", &why));
+                let text = approve::denial_text(&why, None);
+                return Err(End::refused(Outcome::Denied { why, feedback: None }, text));
+            }
+            Some(Now::Asked) => {
+                call.step(TraceStep::new("freshness", "changed"));
+                drop(locks);
+                seat.step_back();
+                return Ok(Err(approved.stated));
+            }
         }
         call.step(TraceStep::new("freshness", "ok"));
         Ok(Ok(Admitted { approved, locks }))
     }
 
     async fn lock_files(&self, call: &Call, stated: &Stated) -> Result<Vec<Box<dyn FileLock>>, Failure> {
-        let mut paths: Vec<RealPath> = stated
+        let paths: Vec<RealPath> = stated
             .subject
             .effects
             .touches()
@@ -304,14 +355,10 @@ impl Executor {
         if paths.is_empty() || !call.session.is_recorded() {
             return Ok(Vec::new());
         }
-        // Always in one order, whatever root they were found beneath, so that two calls never wait for each other.
-        paths.sort_by_key(RealPath::absolute);
-        paths.dedup_by_key(|path| path.absolute());
         let (files, cancel) = (Arc::clone(&self.world.files), call.cancel.clone());
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.world.pool.run(Box::new(move || {
-            let locks: Result<Vec<_>, Failure> = paths.iter().map(|path| files.lock(path, &cancel)).collect();
-            drop(sender.send(locks));
+            drop(sender.send(files.lock_all(&paths, &cancel)));
         }));
         receiver.await.map_err(|_| Failure::internal("the file locks failed"))?
     }
@@ -322,7 +369,14 @@ impl Executor {
         let watch = Stopwatch::start(ready.offer.spec().timeout(), call.outer.clone());
         call.watch = Some(watch.clone());
         let purpose = if ready.offer.tool.starts_processes() { Purpose::Program } else { Purpose::Run };
-        let lease = Lease::new(stated.subject.effects.clone(), call.session.policies(), purpose);
+        let lease = Lease::new(stated.subject.effects.clone(), call.session.policies(), purpose)
+            .with_variables(variables(&stated.subject, &call.session.policy().temp))
+            .with_keeper(
+                call.session
+                    .is_recorded()
+                    .then(|| Keeper::new(&call.session, &call.id, &ready.offer.name, call.request.turn)),
+            );
+        Self::keep_pin(call, &ready, &stated.subject);
         let cx = self.cx(call, stated, &lease);
         let task = RunTask {
             tool: Arc::clone(&ready.offer.tool),
@@ -338,6 +392,14 @@ impl Executor {
         let ran = run::run(task).await;
         call.sink.end();
         ran
+    }
+
+    /// A foreign tool that runs is known from now on, as it is.
+    fn keep_pin(call: &Call, ready: &Ready, subject: &Subject) {
+        let Some(pins) = call.session.pins().filter(|_| subject.pin != Pin::Known) else { return };
+        if let Err(failure) = pins.keep(&ready.offer) {
+            call.warn(format!("this tool will ask again, since it can't be remembered: {failure}"));
+        }
     }
 
     fn seal(call: &mut Call, end: &mut End, tool: &dyn AnyTool, approved: &Approved) {
@@ -371,6 +433,18 @@ impl Executor {
                 .iter()
                 .all(|touch| touch.path().is_some_and(|path| path.absolute().starts_with(&folder)))
     }
+}
+
+/// What the processes of a call get on top: where temporary files are free, and that git which is only asked is kept
+/// from running programs.
+fn variables(subject: &Subject, temp: &[String]) -> Vec<(String, String)> {
+    let mut variables: Vec<(String, String)> =
+        temp.first().map(|temp| ("TMPDIR".to_owned(), temp.clone())).into_iter().collect();
+    if subject.read_only && subject.lines.iter().any(|line| !line.neutral_git.is_empty()) {
+        variables
+            .extend(intake::NEUTRAL.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    }
+    variables
 }
 
 /// What a call will hold.

@@ -1,8 +1,8 @@
 //! What would become of a call, without running anything or asking anybody.
 
-use crate::{call::Call, executor::Executor, session::Session};
+use crate::{call::Call, executor::Executor, hooks::HookEvent, session::Session};
 use haft_core::{CallId, Cancel, Request, TraceStep, Why};
-use haft_policy::{Verdict, judge};
+use haft_policy::{Verdict, judge, why_not};
 use std::sync::Arc;
 
 /// What would become of a call, without running anything.
@@ -19,6 +19,8 @@ pub struct Explained {
     pub source: Option<String>,
     /// Each step's word.
     pub trace: Vec<TraceStep>,
+    /// What would let it run, narrowest first; empty where it runs, and where it isn't judged at all.
+    pub why_not: Vec<String>,
 }
 
 impl Executor {
@@ -35,9 +37,11 @@ impl Executor {
                 rule: None,
                 source: None,
                 trace: call.take_trace(),
+                why_not: Vec::new(),
             },
             Ok(stated) => {
-                let judgement = judge(&stated.subject, &session.policies());
+                let policies = session.policies();
+                let judgement = judge(&stated.subject, &policies);
                 let verdict = judgement.verdict.name();
                 let why = match &judgement.verdict {
                     Verdict::Allow(why) | Verdict::Deny(why) => why.clone(),
@@ -48,12 +52,18 @@ impl Executor {
                     }
                 };
                 call.judged(judgement);
+                let is_core = stated.subject.owner.as_ref() == "core";
+                let hooks = session.hooks().matching(HookEvent::PreToolUse, &stated.subject.tool, is_core);
+                for hook in hooks {
+                    call.step(hook.listed());
+                }
                 Explained {
                     verdict,
                     reason: why.reason,
                     rule: why.rule,
                     source: why.source,
                     trace: call.take_trace(),
+                    why_not: why_not(&stated.subject, &policies),
                 }
             }
         }

@@ -12,6 +12,8 @@ mod event;
 mod executor;
 mod explain;
 mod help;
+mod hooked;
+pub mod hooks;
 mod intake;
 mod lend;
 mod run;
@@ -20,6 +22,7 @@ mod seal;
 mod session;
 pub mod settings;
 pub mod source;
+mod undo;
 
 pub use admission::Seat;
 pub use catalogue::{
@@ -32,5 +35,6 @@ pub use help::tool_help;
 pub use running::Running;
 pub use seal::{SPILL_FOLDER, TURN_MAX_CHARS, fit_turn};
 pub use session::{
-    Grants, Interrupted, Keep, LOG_VERSION, LogEntry, LogLine, Session, SessionSetup, read_log,
+    Grants, Interrupted, Keep, LOG_VERSION, LogEntry, LogLine, Pins, Session, SessionSetup, read_log,
 };
+pub use undo::{undo_tool, undoable};

@@ -285,4 +285,8 @@ impl Grants for Parsed {
             Rule::parse(Action::Allow, rule, &self.0).map_err(|error| Failure::invalid(error.to_string()))?;
         Ok(Grant { rule, tool_hash })
     }
+
+    fn deny(&self, rule: &str) -> Result<Rule, Failure> {
+        Rule::parse(Action::Deny, rule, &self.0).map_err(|error| Failure::invalid(error.to_string()))
+    }
 }

@@ -1,21 +1,46 @@
 //! The list of the built-in tools.
 
 use crate::{
-    bash::BashTool, edit::EditTool, glob::GlobTool, grep::GrepTool, read::ReadTool, tree::TreeTool,
+    bash::BashTool,
+    diff::DiffTool,
+    edit::EditTool,
+    fetch::{FetchSettings, FetchTool},
+    glob::GlobTool,
+    grep::GrepTool,
+    notebook_edit::NotebookEditTool,
+    patch::PatchTool,
+    read::ReadTool,
+    replace::ReplaceTool,
+    tree::TreeTool,
     write::WriteTool,
 };
-use haft_core::{AnyTool, erase};
+use haft_core::{AnyTool, Media, NoMedia, erase};
 use std::sync::Arc;
 
 /// Every tool of this crate, erased; those that aren't sent with each request say so themselves.
 pub fn tools() -> Vec<Arc<dyn AnyTool>> {
+    tools_with(FetchSettings::default())
+}
+
+/// The same, with what an operator set.
+pub fn tools_with(fetch: FetchSettings) -> Vec<Arc<dyn AnyTool>> {
+    tools_with_media(fetch, Arc::new(NoMedia))
+}
+
+/// The same, with what decodes pictures and documents for `read`.
+pub fn tools_with_media(fetch: FetchSettings, media: Arc<dyn Media>) -> Vec<Arc<dyn AnyTool>> {
     vec![
-        erase(ReadTool),
+        erase(ReadTool { media }),
         erase(WriteTool),
         erase(EditTool),
         erase(GlobTool),
         erase(GrepTool),
         erase(TreeTool),
         erase(BashTool),
+        erase(FetchTool::new(fetch)),
+        erase(NotebookEditTool),
+        erase(DiffTool),
+        erase(PatchTool),
+        erase(ReplaceTool),
     ]
 }

@@ -7,13 +7,23 @@
 
 mod bash;
 mod builtin;
+mod diff;
 mod edit;
+mod fetch;
 mod field;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod glob;
 mod grep;
+mod notebook;
+mod notebook_edit;
+mod patch;
 mod read;
+mod replace;
 mod text;
 mod tree;
 mod write;
 
-pub use builtin::tools;
+pub use builtin::{tools, tools_with, tools_with_media};
+pub use fetch::{FetchHeader, FetchSettings};

@@ -71,8 +71,10 @@ impl Embedded {
     /// Where another owner has one of their names.
     #[cfg(feature = "tools")]
     pub fn add_builtin(&self) -> Result<(), RegisterError> {
+        let media = Arc::new(haft_os::OsMedia::default());
+        let tools = haft_tools::tools_with_media(haft_tools::FetchSettings::default(), media);
         let help = haft_runtime::tool_help(&self.catalogue);
-        self.add(haft_tools::tools().into_iter().chain([help]), "core")
+        self.add(tools.into_iter().chain([help, haft_runtime::undo_tool()]), "core")
     }
 
     /// Makes one call and waits for its end.

@@ -48,6 +48,10 @@ impl AnyTool for Adjusted {
         self.tool.starts_processes()
     }
 
+    fn parts(&self) -> Vec<(String, String)> {
+        self.tool.parts()
+    }
+
     fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {
         let bound = Arc::clone(&self.tool).bind(input)?;
         Ok(match self.at_least {

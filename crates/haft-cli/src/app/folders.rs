@@ -1,14 +1,15 @@
 //! The tools of a workspace: built in, and from command folders that may change at any time.
 
 use super::{App, adjust::adjust};
-use haft_core::{Files, PathArg};
-use haft_os::{FolderWatch, host};
+use haft_core::{Files, Media, PathArg};
+use haft_os::{FolderWatch, OsMedia, OsProcesses, host};
 use haft_runtime::{
-    Catalogue, Handle, Registrar, Snapshot,
-    settings::{ToolSetting, TrustFile},
-    source::command::{CommandFolders, CommandRoot, load_folder},
-    tool_help,
+    Catalogue, Handle, Problem, Registrar,
+    settings::{Setting, ToolSetting},
+    source::command::{CommandFolders, CommandRoot},
+    tool_help, undo_tool,
 };
+use haft_tools::{FetchHeader, FetchSettings};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
@@ -25,9 +26,6 @@ pub(crate) const WORKSPACE_ROOTS: [&str; 2] = [".haft/tools", ".pequenin/tools"]
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// After so many looks, folders that can't be watched are read again.
 const UNWATCHED_LOOKS: u32 = 8;
-/// Why tools of a workspace ask.
-const UNTRUSTED: &str =
-    "the tool came with a workspace that isn't trusted; `haft trust` marks it as your own";
 
 /// The catalogue of a workspace and what keeps it in step. Cheap to clone; the tools go with the last clone.
 #[derive(Clone)]
@@ -39,7 +37,6 @@ pub(crate) struct Tools {
 
 struct Inner {
     files: Arc<dyn Files>,
-    trust: TrustFile,
     settings: BTreeMap<String, ToolSetting>,
     paths: Vec<PathBuf>,
     sources: Mutex<Sources>,
@@ -47,15 +44,8 @@ struct Inner {
 
 struct Sources {
     folders: Vec<CommandFolders>,
-    /// By owner and folder, tools that ask no more: the user allowed just this content for good.
-    vouched: BTreeMap<(String, Arc<str>), Vouched>,
     /// Settings put over tools.
     adjusted: BTreeMap<String, Handle>,
-}
-
-struct Vouched {
-    hash: Arc<str>,
-    _handle: Handle,
 }
 
 impl Tools {
@@ -65,8 +55,12 @@ impl Tools {
     /// A built-in tool can't be registered.
     pub(super) fn load(app: &App, files: Arc<dyn Files>) -> anyhow::Result<Self> {
         let catalogue = Catalogue::new();
-        catalogue.report("settings", app.problems.clone());
-        let built_in = haft_tools::tools().into_iter().chain([tool_help(&catalogue)]);
+        let mut problems = app.problems.clone();
+        problems.extend(fetch_problems(app));
+        catalogue.report("settings", problems);
+        let built_in = haft_tools::tools_with_media(fetch(app), media(app))
+            .into_iter()
+            .chain([tool_help(&catalogue), undo_tool()]);
         let adjusted = built_in.map(|tool| match app.settings.tools.get(tool.spec().name.as_ref()) {
             Some(setting) => adjust(tool, setting),
             None => tool,
@@ -76,18 +70,9 @@ impl Tools {
         }
         let roots = roots(app, files.as_ref());
         let paths = roots.iter().map(|root| PathBuf::from(root.path.absolute())).collect();
-        let sources = Sources {
-            folders: roots.into_iter().map(CommandFolders::new).collect(),
-            vouched: BTreeMap::new(),
-            adjusted: BTreeMap::new(),
-        };
-        let inner = Inner {
-            files,
-            trust: app.trust.clone(),
-            settings: app.settings.tools.clone(),
-            paths,
-            sources: Mutex::new(sources),
-        };
+        let folders = roots.into_iter().map(CommandFolders::new).collect();
+        let sources = Mutex::new(Sources { folders, adjusted: BTreeMap::new() });
+        let inner = Inner { files, settings: app.settings.tools.clone(), paths, sources };
         let tools = Self { catalogue, inner: Arc::new(inner) };
         tools.sync();
         Ok(tools)
@@ -98,12 +83,8 @@ impl Tools {
         let mut sources = self.inner.sources.lock().unwrap_or_else(PoisonError::into_inner);
         let sources = &mut *sources;
         for folders in &mut sources.folders {
-            let gone = folders.sync(&self.catalogue, self.inner.files.as_ref()).removed;
-            for name in gone {
-                sources.vouched.remove(&(folders.root().owner.clone(), name));
-            }
+            folders.sync(&self.catalogue, self.inner.files.as_ref());
         }
-        self.vouch(sources);
         self.adjust(&mut sources.adjusted);
     }
 
@@ -163,48 +144,6 @@ impl Tools {
         self.inner.paths.iter().filter(|path| host::is_folder(path)).cloned().collect()
     }
 
-    /// Tools of an untrusted workspace ask, unless the user allowed exactly what they are now for good.
-    fn vouch(&self, sources: &mut Sources) {
-        let snapshot = self.catalogue.snapshot();
-        let saved = self.inner.trust.load().saved;
-        let is_vouched = |name: &str, hash: &Arc<str>| {
-            saved.iter().any(|grant| grant.rule == name && grant.tool_hash.as_ref() == Some(hash))
-        };
-        let roots: Vec<CommandRoot> = sources
-            .folders
-            .iter()
-            .map(|folders| folders.root().clone())
-            .filter(|root| root.ask.is_some())
-            .collect();
-        let mut before = std::mem::take(&mut sources.vouched);
-        for mut root in roots {
-            root.ask = None;
-            for (name, folder, hash) in owned(&snapshot, &root.owner) {
-                let key = (root.owner.clone(), Arc::clone(&folder));
-                if !is_vouched(&name, &hash) {
-                    continue;
-                }
-                if let Some(kept) = before.remove(&key).filter(|kept| kept.hash == hash) {
-                    sources.vouched.insert(key, kept);
-                    continue;
-                }
-                // Read again: what is registered must be what the hash was taken of.
-                let (Some(tool), _) = load_folder(self.inner.files.as_ref(), &root, &folder) else {
-                    continue;
-                };
-                if *tool.hash() != hash {
-                    continue;
-                }
-                // The same owner replaces: the tool that asks gives way to the one that doesn't.
-                let registered =
-                    self.catalogue.register_hashed(Arc::new(tool), &root.owner, Some(Arc::clone(&hash)));
-                if let Ok(handle) = registered {
-                    sources.vouched.insert(key, Vouched { hash, _handle: handle });
-                }
-            }
-        }
-    }
-
     /// Puts the settings over the tools that aren't built in; those were adjusted before they were registered. What
     /// is put over a tool stays over what its folder puts in its place.
     fn adjust(&self, adjusted: &mut BTreeMap<String, Handle>) {
@@ -222,6 +161,42 @@ impl Tools {
     }
 }
 
+/// What the settings say about `fetch`.
+fn fetch(app: &App) -> FetchSettings {
+    let Some(set) = app.settings.tools.get("fetch") else { return FetchSettings::default() };
+    let headers = set.headers.iter().filter_map(|header| {
+        // A header whose value isn't set isn't sent.
+        let value = app.environment.get(&header.value_env)?.to_owned();
+        Some(FetchHeader { host: header.host.clone(), name: header.name.clone(), value })
+    });
+    FetchSettings {
+        allow_private: set.allow_private.iter().map(|entry| entry.value.clone()).collect(),
+        headers: headers.collect(),
+    }
+}
+
+/// Entries of `allowPrivate` that never match.
+fn fetch_problems(app: &App) -> Vec<Problem> {
+    let Some(set) = app.settings.tools.get("fetch") else { return Vec::new() };
+    let wrong = |entry: &Setting<String>| {
+        let one = FetchSettings { allow_private: vec![entry.value.clone()], headers: Vec::new() };
+        one.problems().into_iter().next().map(|text| Problem {
+            source: entry.origin.scope.name().to_owned(),
+            path: Some(entry.origin.path.clone()),
+            line: Some(entry.origin.line),
+            text,
+            fix: "write host and port".to_owned(),
+        })
+    };
+    set.allow_private.iter().filter_map(wrong).collect()
+}
+
+/// What decodes pictures, and documents in a child of this program.
+fn media(app: &App) -> Arc<dyn Media> {
+    let processes = OsProcesses::new(app.environment.clone());
+    Arc::new(OsMedia::of_this_program(Arc::new(processes)))
+}
+
 /// The catalogue stays in step for as long as this is held.
 pub(crate) struct Following(AbortHandle);
 
@@ -231,49 +206,23 @@ impl Drop for Following {
     }
 }
 
-/// Model-facing name, folder and hash of what an owner has.
-fn owned(snapshot: &Snapshot, owner: &str) -> Vec<(Arc<str>, Arc<str>, Arc<str>)> {
-    let own = snapshot.offers().filter(|offer| offer.owner.as_ref() == owner);
-    own.filter_map(|offer| {
-        Some((Arc::clone(&offer.name), Arc::clone(&offer.spec().name), offer.hash.clone()?))
-    })
-    .collect()
-}
-
-/// Where command folders are: in the workspace, in the user's folder, and where the settings say.
+/// Where command folders are: in the workspace, in the user's folder, and where the settings say. A tool's first use
+/// asks wherever it comes from.
 fn roots(app: &App, files: &dyn Files) -> Vec<CommandRoot> {
     let mut roots: Vec<CommandRoot> = Vec::new();
-    let within = format!("{}/", app.place.workspace);
-    let mut add = |path: String, shown: String, whose: Whose| {
+    let mut add = |path: String, shown: String| {
         let Ok(real) = files.resolve(&PathArg(path)) else { return };
-        let is_strange = !app.place.trusted
-            && match whose {
-                Whose::Workspace => true,
-                Whose::User => false,
-                // The name is the user's, but what is there came with the workspace.
-                Whose::Settings => real.absolute().starts_with(&within),
-            };
-        if roots.iter().any(|known| known.path.absolute() == real.absolute()) {
-            return;
+        if !roots.iter().any(|known| known.path.absolute() == real.absolute()) {
+            roots.push(CommandRoot::new(real, shown));
         }
-        let root = CommandRoot::new(real, shown);
-        roots.push(if is_strange { root.asking(UNTRUSTED) } else { root });
     };
     for at in WORKSPACE_ROOTS {
-        add(format!("{}/{at}", app.place.workspace), at.to_owned(), Whose::Workspace);
+        add(format!("{}/{at}", app.place.workspace), at.to_owned());
     }
     let user = app.home.tools.to_string_lossy().into_owned();
-    add(user.clone(), user, Whose::User);
+    add(user.clone(), user);
     for set in &app.settings.folders {
-        add(set.value.absolute.clone(), set.value.written.clone(), Whose::Settings);
+        add(set.value.absolute.clone(), set.value.written.clone());
     }
     roots
-}
-
-/// Who put a folder of tools there.
-#[derive(Clone, Copy)]
-enum Whose {
-    Workspace,
-    User,
-    Settings,
 }

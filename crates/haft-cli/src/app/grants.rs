@@ -36,4 +36,17 @@ impl Grants for SavedGrants {
         }
         Ok(Grant { rule: parsed, tool_hash })
     }
+
+    fn deny(&self, rule: &str) -> Result<Rule, Failure> {
+        let at = RuleOrigin {
+            source: Some(self.trust.path()),
+            workspace: self.place.workspace.clone(),
+            home: self.place.home.clone(),
+            folder: self.place.workspace.clone(),
+        };
+        let parsed = Rule::parse(Action::Deny, rule, &at)
+            .map_err(|error| Failure::invalid(format!("\"{rule}\" can't be saved: {error}")))?;
+        self.trust.add_denial(&SavedGrant::new(rule, None, SystemClock.now()))?;
+        Ok(parsed)
+    }
 }

@@ -11,6 +11,8 @@ use std::path::Path;
 
 /// The administrator's settings.
 const MANAGED: &str = "/etc/haft/config.toml";
+/// Where the administrator's settings are.
+pub(super) const MANAGED_FOLDER: &str = "/etc/haft";
 /// More than that is no settings file.
 const FILE_MAX_BYTES: u64 = 4 * 1024 * 1024;
 

@@ -4,8 +4,9 @@ use super::{
     block_on,
     call::{spec_of, trace},
 };
-use crate::{app::App, print, status::Status, terminal, words::Typed};
+use crate::{app::App, cli::ExplainFlags, print, status::Status, terminal, words::Typed};
 use haft_core::{NoApprover, Request, TraceStep};
+use haft_policy::{GateKind, gates};
 use haft_runtime::Explained;
 use serde_json::json;
 use std::sync::Arc;
@@ -14,23 +15,33 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// The session can't be opened, or the input can't be read.
-pub(super) fn explain(app: &App, typed: &Typed) -> anyhow::Result<Status> {
+pub(super) fn explain(app: &App, typed: &Typed, flags: ExplainFlags) -> anyhow::Result<Status> {
     block_on(async {
         // The real session: what was read and where it stands decides too.
         let live = app.live(&app.session_name("cli"), Arc::new(NoApprover))?;
         let spec = spec_of(&live.session.snapshot(), &typed.tool);
         let text = typed.text(spec.as_deref())?;
-        let explained = live.executor.explain(&live.session, &Request::new(typed.tool.as_str(), text));
+        let mut explained = live.executor.explain(&live.session, &Request::new(typed.tool.as_str(), text));
+        if flags.all {
+            explained.trace = with_silent(explained.trace);
+        }
         if typed.json {
-            print::json(&json!({
+            let mut object = json!({
                 "verdict": verdict(explained.verdict),
                 "reason": explained.reason,
                 "rule": explained.rule,
                 "source": explained.source,
                 "trace": trace(&explained.trace),
-            }))?;
+            });
+            if let Some(object) = object.as_object_mut().filter(|_| flags.why_not) {
+                object.insert("whyNot".to_owned(), json!(explained.why_not));
+            }
+            print::json(&object)?;
         } else {
             print::line(&shown(&explained));
+            if flags.why_not {
+                print::line(&what_would(&explained));
+            }
         }
         if let Some(hint) = typed.misplaced(spec.as_deref()) {
             print::note(&hint);
@@ -55,8 +66,8 @@ fn shown(explained: &Explained) -> String {
     let mut lines =
         vec![format!("{bold}{}{bold:#}: {}", explained.verdict, terminal::clean(&explained.reason))];
     lines.extend(explained.rule.iter().map(|rule| match &explained.source {
-        Some(source) => format!("  rule {rule} ({source})"),
-        None => format!("  rule {rule}"),
+        Some(source) => terminal::clean(&format!("  rule {rule} ({source})")),
+        None => terminal::clean(&format!("  rule {rule}")),
     }));
     let rows: Vec<Vec<String>> = explained.trace.iter().map(row).collect();
     lines.push(String::new());
@@ -71,4 +82,60 @@ fn row(step: &TraceStep) -> Vec<String> {
         said = format!("{said} [rule {rule}{at}]").into();
     }
     vec![step.step.to_string(), step.verdict.to_string(), print::one_line(&said, 200)]
+}
+
+/// What would let the call run, a line each.
+fn what_would(explained: &Explained) -> String {
+    let none = match explained.verdict {
+        "allow" => "nothing more is needed: it runs",
+        "ask" | "deny" => "no rule, folder or mode would let it run: do it another way",
+        _ => "it isn't judged at all: see above",
+    };
+    let mut lines = vec![String::new(), "what would let it run:".to_owned()];
+    if explained.why_not.is_empty() {
+        lines.push(format!("  {none}"));
+    }
+    lines.extend(explained.why_not.iter().map(|text| format!("  {}", terminal::clean(text))));
+    lines.join("\n")
+}
+
+/// The trace with every gate in it, in the order in which they are heard.
+fn with_silent(mut trace: Vec<TraceStep>) -> Vec<TraceStep> {
+    let gates = gates();
+    let is_gate = |step: &TraceStep| gates.iter().any(|(_, name)| step.step.as_ref() == *name);
+    let Some(first) = trace.iter().position(is_gate) else { return trace };
+    let (heard, after): (Vec<TraceStep>, Vec<TraceStep>) =
+        trace.split_off(first).into_iter().partition(|step| is_gate(step));
+    for (kind, name) in &gates {
+        let mut said = heard.iter().filter(|step| step.step.as_ref() == *name).cloned().peekable();
+        if said.peek().is_none() {
+            let why = match kind {
+                GateKind::Guard => "nothing to say",
+                GateKind::Settler => "not asked: it was settled before",
+            };
+            trace.push(TraceStep::new(*name, "-").because(why));
+        }
+        trace.extend(said);
+    }
+    trace.extend(after);
+    trace
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_gate_has_its_place_in_the_whole_trace() {
+        let steps = ["effects", "guard:ask", "guard:outside", "judge"];
+        let all = with_silent(steps.map(|step| TraceStep::new(step, "ok")).to_vec());
+        assert_eq!(all.len(), gates().len() + 2);
+        let at = |name: &str| all.iter().position(|step| step.step == name).unwrap();
+        assert!(at("effects") < at("guard:disabled") && at("guard:disabled") < at("guard:ask"));
+        assert!(at("guard:outside") < at("settler:grant") && at("settler:default") < at("judge"));
+        assert_eq!(all[at("guard:ask")].verdict, "ok");
+        assert_eq!(all[at("guard:plan")].verdict, "-");
+        let unjudged = with_silent(vec![TraceStep::new("resolve", "unknown")]);
+        assert_eq!(unjudged.len(), 1);
+    }
 }

@@ -6,21 +6,26 @@ mod console;
 mod demo;
 mod doctor;
 mod explain;
+mod import;
 mod log;
 mod new;
 mod permissions;
+mod rules;
 mod run;
 mod serve;
+mod settings_file;
 mod test;
 mod tools;
 mod trust;
+mod undo;
 
 pub(crate) use demo::DemoArgs;
 pub(crate) use run::RunArgs;
+pub(crate) use undo::UndoArgs;
 
 use crate::{
     app::App,
-    cli::{Cli, Command, NewCommand, ServeCommand},
+    cli::{Cli, Command, ImportCommand, NewCommand, RulesCommand, ServeCommand},
     status::Status,
     words::Typed,
 };
@@ -45,9 +50,10 @@ pub(crate) fn dispatch(cli: Cli, environment: Environment) -> anyhow::Result<Sta
             let typed = Typed::parse(&args, &mut common)?;
             call::call(&App::load(environment, common)?, &typed)
         }
-        Command::Explain(args) => {
-            let typed = Typed::parse(&args, &mut common)?;
-            explain::explain(&App::load(environment, common)?, &typed)
+        Command::Explain(mut args) => {
+            args.take_later();
+            let typed = Typed::parse(&args.call, &mut common)?;
+            explain::explain(&App::load(environment, common)?, &typed, args.flags)
         }
         Command::Run(args) => run::run(&App::load(environment, common)?, &args),
         Command::Tools(args) => tools::tools(&App::load(environment, common)?, &args),
@@ -60,8 +66,21 @@ pub(crate) fn dispatch(cli: Cli, environment: Environment) -> anyhow::Result<Sta
             ServeCommand::Mcp => serve::mcp(&App::load(environment, common)?),
         },
         Command::Permissions(args) => permissions::permissions(&App::load(environment, common)?, &args),
+        Command::Rules(args) => match args.command {
+            RulesCommand::Test { file, json } => {
+                let app = App::load(environment, common)?;
+                rules::test(app, &rules::TestFile { file, json })
+            }
+        },
+        Command::Import(args) => match args.what {
+            ImportCommand::ClaudeCode { write, from, json } => {
+                let app = App::load(environment, common)?;
+                import::claude_code(&app, &import::ImportFlags { write, from, json })
+            }
+        },
         Command::Trust(args) => trust::trust(&App::load(environment, common)?, &args),
         Command::Log(args) => log::log(&App::load(environment, common)?, &args),
+        Command::Undo(args) => undo::undo(&App::load(environment, common)?, &args),
         Command::Doctor(args) => doctor::doctor(&App::load(environment, common)?, &args),
         Command::Demo(args) => demo::demo(environment, common, &args),
     }

@@ -7,13 +7,13 @@ use crate::{
     status::Status,
     trouble::Trouble,
 };
-use haft_core::{Clock, PathArg};
-use haft_os::{OsFiles, SystemClock, host, host::Executable};
+use haft_os::{SystemClock, host, host::Executable};
 use haft_runtime::{
-    settings::SavedGrant,
-    source::command::{CommandRoot, Language as Template, load_folder, template},
+    Pins,
+    settings::TrustPins,
+    source::command::{Language as Template, template},
 };
-use std::path::Path;
+use std::sync::Arc;
 
 /// Writes a command folder.
 ///
@@ -43,9 +43,7 @@ pub(super) fn tool(app: &App, args: &NewToolArgs) -> anyhow::Result<Status> {
         let executable = if file.executable { Executable::Yes } else { Executable::No };
         host::write_new_file(&folder.join(file.path), file.content.as_bytes(), executable)?;
     }
-    if !args.user && !app.place.trusted {
-        vouch(app, &root, &args.name)?;
-    }
+    pin(app, &args.name)?;
     print::line(&format!("made {}", folder.display()));
     for file in &files {
         print::line(&format!("  {}", file.path));
@@ -54,21 +52,17 @@ pub(super) fn tool(app: &App, args: &NewToolArgs) -> anyhow::Result<Status> {
     print::line(&format!("  haft test {}", args.name));
     print::line(&format!("  haft call {} '{{\"text\":\"a b\"}}'", args.name));
     print::line(&format!("  haft check {}", args.name));
-    if !args.user && !app.place.trusted {
-        print::line(
-            "Once you change it, its calls ask: this workspace isn't trusted. `haft trust` marks it as your own.",
-        );
-    }
+    print::line("Once you change it, its next call asks and shows what changed.");
     Ok(Status::Completed)
 }
 
-/// What the user has just had made is the user's, as long as it stays what it is.
-fn vouch(app: &App, root: &Path, name: &str) -> anyhow::Result<()> {
-    let files = OsFiles::new(&app.workspace, &[], &app.home.state)?;
-    let real = haft_core::Files::resolve(&files, &PathArg(root.to_string_lossy().into_owned()))?;
-    let (tool, _) = load_folder(&files, &CommandRoot::new(real, ".haft/tools"), name);
-    if let Some(tool) = tool {
-        app.trust.add_grant(&SavedGrant::new(name, Some(tool.hash().clone()), SystemClock.now()))?;
+/// What the user has just had made is known, as long as it stays what it is.
+fn pin(app: &App, name: &str) -> anyhow::Result<()> {
+    let snapshot = app.tools()?.catalogue.snapshot();
+    if let Some(offer) = snapshot.get(name)
+        && let Err(failure) = TrustPins::new(app.trust.clone(), Arc::new(SystemClock)).keep(offer)
+    {
+        print::note(&format!("its first use will ask, since it can't be remembered: {failure}"));
     }
     Ok(())
 }

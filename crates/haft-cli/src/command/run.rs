@@ -111,6 +111,7 @@ pub(super) fn run(app: &App, args: &RunArgs) -> anyhow::Result<Status> {
             return Ok(Status::Cancelled);
         };
         live.session.end_run();
+        agent.finish("exit").await;
         tell(args.output, &run, &session)?;
         Ok(status(&run.end))
     })
@@ -143,7 +144,7 @@ pub(super) async fn until_ended(
 pub(super) fn status(end: &AgentEnd) -> Status {
     match end {
         AgentEnd::Done => Status::Completed,
-        AgentEnd::StoppedByUser { .. } => Status::Denied,
+        AgentEnd::StoppedByUser { .. } | AgentEnd::StoppedByHook { .. } => Status::Denied,
         AgentEnd::Interrupted => Status::Cancelled,
         AgentEnd::Loop { .. } | AgentEnd::MaxTurns | AgentEnd::TokenLimit => Status::Limit,
         // Refused, failed, and whatever is added later.

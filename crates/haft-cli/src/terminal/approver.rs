@@ -7,7 +7,7 @@ use super::{
     Lines, Screen,
     clean::{clean, exact, one_line},
     lines::Mark,
-    question::{self, Typed},
+    question::{self, Saves, Typed},
     style::dim,
     turns::Turns,
 };
@@ -91,6 +91,14 @@ impl TerminalApprover {
         line
     }
 
+    /// The rule to save, chosen from those that are shown.
+    async fn rule(&self, question: &Question, saves: Saves, mark: Mark) -> Chosen {
+        let Some(line) = self.line(&question::rules(&question.rules, saves), mark).await else {
+            return Chosen::Gone;
+        };
+        question::chosen(&line, &question.rules).map_or(Chosen::Back, |rule| Chosen::Rule(rule.clone()))
+    }
+
     /// Reads until there is an answer.
     async fn answer(&self, question: &Question, mark: Mark) -> Answer {
         loop {
@@ -101,11 +109,17 @@ impl TerminalApprover {
                 Typed::Once => return Answer::Once,
                 Typed::Session if question.session.is_some() => return Answer::Session,
                 Typed::Always if !question.rules.is_empty() => {
-                    let Some(line) = self.line(&question::rules(&question.rules), mark).await else {
-                        return Answer::Dismissed;
-                    };
-                    if let Some(rule) = question::chosen(&line, &question.rules) {
-                        return Answer::Always { rule: rule.clone() };
+                    match self.rule(question, Saves::Allow, mark).await {
+                        Chosen::Rule(rule) => return Answer::Always { rule },
+                        Chosen::Back => {}
+                        Chosen::Gone => return Answer::Dismissed,
+                    }
+                }
+                Typed::Never if !question.rules.is_empty() => {
+                    match self.rule(question, Saves::Deny, mark).await {
+                        Chosen::Rule(rule) => return Answer::DenyAlways { rule },
+                        Chosen::Back => {}
+                        Chosen::Gone => return Answer::Dismissed,
                     }
                 }
                 Typed::Deny => return Answer::Deny { feedback: None },
@@ -121,8 +135,8 @@ impl TerminalApprover {
                     let text = "the session ends with this call, so no answer can hold for it";
                     self.screen.line(&format!("  {}", dim(text)));
                 }
-                Typed::Session | Typed::Always => {
-                    let text = "no rule covers just this, so it can't be allowed for longer that way";
+                Typed::Session | Typed::Always | Typed::Never => {
+                    let text = "no rule covers just this, so the answer can't hold for longer than this call";
                     self.screen.line(&format!("  {}", dim(text)));
                 }
                 Typed::Other if line.trim().is_empty() => {}
@@ -133,6 +147,16 @@ impl TerminalApprover {
             }
         }
     }
+}
+
+/// What a person made of the rules that were shown.
+enum Chosen {
+    /// This one.
+    Rule(String),
+    /// None of them: back to the question.
+    Back,
+    /// Nobody is there any more.
+    Gone,
 }
 
 impl Approver for TerminalApprover {
@@ -241,9 +265,14 @@ mod tests {
         assert_eq!(answer(&["what?", "", "s"], &rules).await, Answer::Session);
         assert_eq!(answer(&["a", "2"], &rules).await, Answer::Always { rule: "bash".to_owned() });
         assert_eq!(answer(&["a", "b", "d"], &rules).await, Answer::Deny { feedback: None });
+        assert_eq!(answer(&["x", "1"], &rules).await, Answer::DenyAlways { rule: "bash(ls)".to_owned() });
+        assert_eq!(
+            answer(&["x", "", "never", "2"], &rules).await,
+            Answer::DenyAlways { rule: "bash".to_owned() }
+        );
         assert_eq!(answer(&["f", " use grep "], &rules).await, denied("use grep"));
         assert_eq!(answer(&["f", "", "f no"], &rules).await, denied("no"));
-        assert_eq!(answer(&["s", "a", "o"], &[]).await, Answer::Once);
+        assert_eq!(answer(&["s", "a", "x", "o"], &[]).await, Answer::Once);
     }
 
     #[tokio::test]

@@ -17,6 +17,15 @@ const TOUCHES_MAX: usize = 20;
 /// The column where values start.
 const VALUE_COLUMN: usize = 12;
 
+/// What a saved rule does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Saves {
+    /// It allows.
+    Allow,
+    /// It denies.
+    Deny,
+}
+
 /// What a person typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Typed {
@@ -28,6 +37,8 @@ pub(super) enum Typed {
     Always,
     /// Refuse.
     Deny,
+    /// Refuse, and save a rule.
+    Never,
     /// Refuse and say what to do instead, now or in the next line.
     Feedback(Option<String>),
     /// None of these.
@@ -47,6 +58,7 @@ impl Typed {
             "s" | "session" => Self::Session,
             "a" | "always" => Self::Always,
             "d" | "deny" | "n" | "no" => Self::Deny,
+            "x" | "never" => Self::Never,
             _ => Self::Other,
         }
     }
@@ -85,13 +97,20 @@ pub(super) fn menu(question: &Question) -> String {
         answers.push(key("a", "lways…"));
     }
     answers.push(key("d", "eny"));
+    if !question.rules.is_empty() {
+        answers.push(key("x", " always deny…"));
+    }
     answers.push(key("f", " deny with feedback"));
     format!("  {} > ", answers.join(" · "))
 }
 
 /// The rules that "always" could save, to be chosen from before anything is saved.
-pub(super) fn rules(rules: &[String]) -> String {
-    let mut lines = vec!["  Saved for this workspace, and holds from the next call on:".to_owned()];
+pub(super) fn rules(rules: &[String], saves: Saves) -> String {
+    let title = match saves {
+        Saves::Allow => "  Saved for this workspace, and holds from the next call on:",
+        Saves::Deny => "  Saved for this workspace: such calls never run, until the rule is revoked:",
+    };
+    let mut lines = vec![title.to_owned()];
     let last = rules.len().saturating_sub(1);
     for (index, rule) in rules.iter().enumerate() {
         let width = match index {
@@ -287,7 +306,10 @@ mod tests {
         let mut asked = asked(Effects::none(), "");
         assert!(plain(&menu(&asked)).contains("[s]ession bash(ls -a) · [a]lways"), "{}", menu(&asked));
         asked.session = None;
-        assert_eq!(plain(&menu(&asked)), "  [o]nce · [a]lways… · [d]eny · [f] deny with feedback > ");
+        assert_eq!(
+            plain(&menu(&asked)),
+            "  [o]nce · [a]lways… · [d]eny · [x] always deny… · [f] deny with feedback > "
+        );
         asked.rules.clear();
         assert_eq!(plain(&menu(&asked)), "  [o]nce · [d]eny · [f] deny with feedback > ");
     }
@@ -295,8 +317,14 @@ mod tests {
     #[test]
     fn rules_are_shown_before_one_is_chosen() {
         let all = asked(Effects::none(), "").rules;
-        let text = plain(&rules(&all));
-        assert!(text.contains("1  bash(ls -a)  the narrowest\n    2  bash(ls *)  the broadest\n"), "{text}");
+        for (saves, says) in [(Saves::Allow, "from the next call on"), (Saves::Deny, "never run")] {
+            let text = plain(&rules(&all, saves));
+            assert!(text.contains(says), "{text}");
+            assert!(
+                text.contains("1  bash(ls -a)  the narrowest\n    2  bash(ls *)  the broadest\n"),
+                "{text}"
+            );
+        }
         assert_eq!(chosen(" 2 ", &all), all.get(1));
         for wrong in ["", "0", "3", "x"] {
             assert_eq!(chosen(wrong, &all), None, "{wrong}");
@@ -311,6 +339,8 @@ mod tests {
             ("s", Typed::Session),
             ("a", Typed::Always),
             ("n", Typed::Deny),
+            ("x", Typed::Never),
+            ("Never", Typed::Never),
             ("f", Typed::Feedback(None)),
             ("f use grep  now", Typed::Feedback(Some("use grep  now".to_owned()))),
             ("", Typed::Other),

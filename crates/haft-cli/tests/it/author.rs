@@ -1,6 +1,8 @@
 //! The way of a tool's author: new, check, test, call.
 
-use crate::place::{Place, has_program, left_out};
+use crate::place::{Place, ended, has_program, left_out};
+use serde_json::{Value, json};
+use std::{fs, path::PathBuf, process::Stdio};
 
 fn new_test_call(lang: &str) {
     let place = Place::new();
@@ -115,20 +117,134 @@ fn a_failing_example_shows_what_came_instead() {
     place.run(&["test", "nothing"]).with(2);
 }
 
+/// A tool that runs `says.sh` of its folder; its manifest's fields as given, over those it has anyway.
+fn says(place: &Place, more: &Value) {
+    let mut manifest = json!({
+        "name": "says", "description": "Says a word.", "command": "sh says.sh", "readOnly": true, "effects": {},
+    });
+    manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    place.write(".haft/tools/says/tool.json", &manifest.to_string());
+}
+
+/// The workspace's trust file, which is there once something was saved.
+fn trust_file(place: &Place) -> PathBuf {
+    let entries = fs::read_dir(place.home().join("state/trust")).unwrap();
+    let mut paths = entries.map(|entry| entry.unwrap().path());
+    paths.find(|path| path.extension().is_some_and(|end| end == "json")).expect("a trust file")
+}
+
 #[test]
-fn a_tool_of_a_strange_workspace_asks_until_it_is_allowed_for_good_or_trusted() {
+fn the_first_use_asks_once_for_all_processes_and_every_change_asks_again() {
     let place = Place::new();
-    let manifest = |said: &str| {
-        format!(r#"{{"name": "says", "description": "d", "command": "echo {said}", "readOnly": true}}"#)
-    };
-    place.write(".haft/tools/says/tool.json", &manifest("one"));
-    place.run(&["call", "says"]).with(3);
-    place.run(&["permissions", "add", "says"]).with(0);
+    place.write(".haft/tools/says/says.sh", "echo one\n");
+    says(&place, &json!({}));
+    let denied = place.run(&["call", "says"]).with(3);
+    assert!(denied.err.contains("was never used in this workspace"), "{denied:?}");
+    assert!(denied.err.contains("haft permissions pin says"), "{denied:?}");
+    place.run(&["call", "--yes", "says"]).with(0);
     assert_eq!(place.run(&["call", "says"]).with(0).out, "one\n");
-    place.write(".haft/tools/says/tool.json", &manifest("two"));
-    place.run(&["call", "says"]).with(3);
+
+    let (told, schema) = ("Says another word.", json!({"properties": {"n": {"type": "integer"}}}));
+    let changes = [
+        (json!({"description": told}), "one", "description: \"Says a word.\" → \"Says another word.\""),
+        (json!({"description": told, "parameters": schema}), "one", "parameters: not stated → "),
+        (json!({"command": "sh ./says.sh"}), "one", "command: \"sh says.sh\" → \"sh ./says.sh\""),
+        (json!({"command": "sh ./says.sh"}), "two", "file says.sh changed"),
+        (json!({"command": "sh ./says.sh", "riskTier": "safe"}), "two", "risk: not stated → \"safe\""),
+    ];
+    for (manifest, word, shown) in changes {
+        says(&place, &manifest);
+        place.write(".haft/tools/says/says.sh", &format!("echo {word}\n"));
+        let denied = place.run(&["call", "says"]).with(3);
+        assert!(denied.err.contains(shown), "no {shown:?} in {denied:?}");
+        let explained = place.run(&["explain", "--json", "says"]).with(0).json();
+        assert_eq!(explained["verdict"], "ask");
+        assert!(explained["trace"].to_string().contains("guard:first-use"), "{explained}");
+        place.run(&["call", "--yes", "says"]).with(0);
+        assert_eq!(place.run(&["call", "says"]).with(0).out, format!("{word}\n"));
+    }
+}
+
+#[test]
+fn no_mode_spares_the_first_use_in_a_workspace_that_is_not_trusted() {
+    let place = Place::new();
+    place.write(".haft/tools/says/says.sh", "echo one\n");
+    says(&place, &json!({}));
+    for mode in ["default", "auto", "yolo", "full", "headless"] {
+        let denied = place.run(&["--mode", mode, "call", "says"]).with(3);
+        assert!(denied.err.contains("haft permissions pin says"), "{mode}: {denied:?}");
+    }
     place.run(&["trust"]).with(0);
-    assert_eq!(place.run(&["call", "says"]).with(0).out, "two\n");
+    place.run(&["call", "says"]).with(3);
+    assert_eq!(place.run(&["--mode", "yolo", "call", "says"]).with(0).out, "one\n");
+    assert_eq!(place.run(&["call", "says"]).with(0).out, "one\n");
+}
+
+#[test]
+fn a_damaged_trust_file_knows_no_tool_and_says_so() {
+    let place = Place::new();
+    place.write(".haft/tools/says/says.sh", "echo one\n");
+    says(&place, &json!({}));
+    place.run(&["call", "--yes", "says"]).with(0);
+    fs::write(trust_file(&place), "{").unwrap();
+    let denied = place.run(&["call", "says"]).with(3);
+    assert!(denied.err.contains("the trust file is damaged"), "{denied:?}");
+    let ran = place.run(&["call", "--yes", "says"]).with(0);
+    assert!(ran.err.contains("this tool will ask again"), "{ran:?}");
+    place.run(&["call", "says"]).with(3);
+    place.run(&["permissions", "pin", "says", "--yes"]).with(1);
+    assert_eq!(fs::read_to_string(trust_file(&place)).unwrap(), "{");
+}
+
+#[test]
+fn a_tool_is_pinned_without_a_call_once_somebody_has_seen_it() {
+    let place = Place::new();
+    place.write(".haft/tools/says/says.sh", "echo one\n");
+    says(&place, &json!({}));
+    let alone = place.run(&["permissions", "pin", "says"]).with(2);
+    assert!(alone.err.contains("command: sh says.sh") && alone.err.contains("--yes"), "{alone:?}");
+    place.run(&["call", "says"]).with(3);
+    let pinned = place.run(&["permissions", "pin", "says", "--yes"]).with(0);
+    assert!(pinned.out.contains("says is pinned") && pinned.err.contains("file says.sh: "), "{pinned:?}");
+    place.run(&["call", "says"]).with(0);
+    assert!(place.run(&["permissions", "pin", "says"]).with(0).out.contains("already"));
+    place.run(&["permissions", "pin", "nothing"]).with(2);
+    place.run(&["permissions", "pin", "read"]).with(2);
+}
+
+#[test]
+fn processes_that_pin_at_once_lose_nothing() {
+    let place = Place::new();
+    let names = ["a", "b", "c", "d", "e", "f"];
+    for name in names {
+        let manifest = json!({
+            "name": name, "description": "d", "command": "echo fine", "readOnly": true, "effects": {},
+        });
+        place.write(&format!(".haft/tools/{name}/tool.json"), &manifest.to_string());
+    }
+    let piped = |name: &str| {
+        let mut command = place.command(&["permissions", "pin", name, "--yes"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    for child in names.map(piped) {
+        ended(child).with(0);
+    }
+    for name in names {
+        assert_eq!(place.run(&["call", name]).with(0).out, "fine\n");
+    }
+}
+
+#[test]
+fn a_new_tool_is_known_until_it_is_changed_and_its_test_asks_nobody() {
+    let place = Place::new();
+    place.run(&["new", "tool", "word-stats", "--lang", "bash"]).with(0);
+    place.run(&["call", "word-stats", r#"{"text":"a b"}"#]).with(0);
+    let script = ".haft/tools/word-stats/count.sh";
+    place.write(script, &format!("{}# changed\n", place.read(script).unwrap()));
+    let denied = place.run(&["call", "word-stats", r#"{"text":"a b"}"#]).with(3);
+    assert!(denied.err.contains("file count.sh changed"), "{denied:?}");
+    place.run(&["test", "word-stats"]).with(0);
+    place.run(&["call", "word-stats", r#"{"text":"a b"}"#]).with(0);
 }
 
 #[test]

@@ -8,14 +8,21 @@
     reason = "a test fails by panicking, and sets its own stage"
 )]
 
+mod always;
 mod author;
 mod calls;
+mod deny_paths;
+mod explain;
 mod folders;
+mod import;
+mod permissions;
 mod place;
 mod reports;
 mod resume;
 mod rules;
 mod secrets;
 mod serving;
+mod taint;
 mod terminal;
 mod together;
+mod undo;

@@ -87,3 +87,86 @@ fn a_question_that_broken_settings_raise_names_them() {
     let explained = place.run(&["explain", "--json", "read", "--path", "."]).with(0).json();
     assert!(explained["source"].as_str().unwrap().contains("; that file is broken"), "{explained}");
 }
+
+const RULES: &str = r#"[permissions]
+allow = ["write(./docs/**)"]
+deny = ["read(secret/**)"]
+
+[[test]]
+tool = "read"
+input = { path = "secret/key" }
+expect = "deny"
+rule = "read(secret/**)"
+
+[[test]]
+tool = "write"
+input = { path = "docs/a.md", content = "x" }
+expect = "allow"
+rule = "write(./docs/**)"
+
+[[test]]
+tool = "write"
+input = { path = "src/a.rs", content = "x" }
+mode = "plan"
+expect = "deny"
+"#;
+
+#[test]
+fn a_rule_file_is_tested_by_its_own_examples() {
+    let place = Place::new();
+    place.write("rules.toml", RULES);
+    let ran = place.run(&["rules", "test", "rules.toml"]).with(0);
+    assert!(ran.out.contains("3 passed, 0 failed"), "{ran:?}");
+    assert!(ran.out.contains("pass  rules.toml:5 read"), "{ran:?}");
+    assert!(ran.out.contains("deny, by guard:deny: ") && ran.out.contains("rules.toml:3)"), "{ran:?}");
+    let object = place.run(&["rules", "test", "--json", "rules.toml"]).with(0).json();
+    assert_eq!((&object["passed"], &object["tests"][2]["gate"]), (&3.into(), &"guard:plan".into()));
+}
+
+#[test]
+fn only_the_settings_of_a_rule_file_count_for_its_examples() {
+    let place = Place::new();
+    place.write("rules.toml", RULES);
+    place.write_home("config.toml", "[permissions]\nmode = \"yolo\"\ndeny = [\"write\"]\n");
+    place.run(&["permissions", "deny", "write(./docs/**)"]).with(0);
+    place.run(&["permissions", "allow", "read"]).with(0);
+    place.run(&["rules", "test", "rules.toml"]).with(0);
+}
+
+#[test]
+fn an_example_that_fails_says_what_was_expected_and_what_decided() {
+    let place = Place::new();
+    let wrong_rule = "\n[[test]]\ntool = \"write\"\ninput = { path = \"docs/b\", content = \"\" }\n\
+                      expect = \"allow\"\nrule = \"write\"\n";
+    let wrong_verdict =
+        "\n[[test]]\ntool = \"write\"\ninput = { path = \"c\", content = \"\" }\nexpect = \"deny\"\n";
+    let unknown = "\n[[test]]\ntool = \"nothing\"\nexpect = \"deny\"\n";
+    place.write("rules.toml", &format!("{RULES}{wrong_rule}{wrong_verdict}{unknown}"));
+    let ran = place.run(&["rules", "test", "rules.toml"]).with(1);
+    for part in [
+        "fail  rules.toml:23 write",
+        "expected the rule \"write\" to decide, and it was \"write(./docs/**)\"",
+        "expected deny, and it is ask",
+        "expected deny, and it is unknown",
+        "3 passed, 3 failed",
+    ] {
+        assert!(ran.out.contains(part), "{part:?} is missing: {}", ran.out);
+    }
+}
+
+#[test]
+fn a_rule_file_that_is_broken_names_its_line() {
+    let place = Place::new();
+    let cases = [
+        ("[permissions\n", 1, ":1: not valid TOML"),
+        ("[permissions]\nallow = [\"bash(\"]\n", 1, ":2: \"bash(\""),
+        ("[[test]]\ntool = \"read\"\nexpect = \"maybe\"\n", 1, ":3: an example can't be read"),
+        ("[permissions]\n", 1, "has no examples"),
+    ];
+    for (text, status, says) in cases {
+        place.write("rules.toml", text);
+        let ran = place.run(&["rules", "test", "rules.toml"]).with(status);
+        assert!(ran.err.contains(says) && ran.err.contains("fix:"), "{text:?}: {ran:?}");
+    }
+    place.run(&["rules", "test", "missing.toml"]).with(2);
+}

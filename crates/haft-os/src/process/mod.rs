@@ -19,7 +19,7 @@ mod tree;
 
 use crate::environment::Environment;
 use haft_core::{BoxFuture, Cancel, Command, Exit, Failure, FailureKind, Processes, Stdio};
-use std::{future::pending, sync::Arc};
+use std::{ffi::OsStr, future::pending, sync::Arc};
 use tokio::{
     select,
     task::{AbortHandle, spawn_blocking},
@@ -42,6 +42,21 @@ impl OsProcesses {
 }
 
 impl Processes for OsProcesses {
+    fn locate(&self, program: &str) -> Option<String> {
+        if program.is_empty() || program.contains('/') {
+            return None;
+        }
+        let given = self.environment.for_child();
+        let path = given.get(OsStr::new("PATH"))?;
+        // Empty and relative entries mean the folder that a command happens to run in.
+        let mut folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+        let found = folders.find_map(|folder| {
+            let file = folder.join(program);
+            crate::host::is_executable(&file).then_some(file)
+        })?;
+        crate::host::real_path(&found)?.to_str().map(str::to_owned)
+    }
+
     fn run<'a>(
         &'a self,
         command: Command,

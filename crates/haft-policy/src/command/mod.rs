@@ -1,11 +1,41 @@
-//! Command lines, as far as they can be read without a shell parser.
+//! Command lines: read exactly, or unclear.
 //!
-//! [`plain_argv`] is exact and reads little: what allows a command builds on it alone. [`Reading`] reads
-//! everything by best effort: only what restricts may build on it.
+//! [`read_line`] lists what a line may run; what the listed programs do is told by tables of their own. What allows
+//! a command builds on exact lines alone; of a line that is unclear the list is a guess, on which only what denies
+//! and asks may build.
 
 mod argv;
-mod reading;
+mod destructive;
+mod git;
+mod glance;
+mod grammar;
+mod hard;
+mod line;
+mod network;
+mod operands;
+mod parse;
+mod place;
+mod read_only;
+#[cfg(test)]
+pub(crate) mod typed;
+mod variables;
+mod wrappers;
 
 pub use argv::plain_argv;
 pub(crate) use argv::quoted;
-pub(crate) use reading::{Reading, innermost};
+pub(crate) use destructive::destructive;
+pub use git::git_folder;
+pub(crate) use glance::plainly;
+pub(crate) use hard::{hard_denied, hard_denied_paths};
+pub use line::{
+    Access, Cwd, Dialect, JudgedLine, Line, LinePath, PathWord, Redirect, RedirectKind, Simple, Word,
+};
+pub(crate) use network::way_out;
+pub use operands::path_words;
+pub use parse::read_line;
+pub(crate) use read_only::read_only;
+pub(crate) use variables::harmless;
+pub(crate) use wrappers::{innermost, is_transparent};
+
+/// The most commands that are listed of one line.
+const COMMANDS_MAX: usize = 10_000;

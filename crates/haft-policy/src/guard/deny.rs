@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn what_may_be_denied_is_asked() {
         let rules = [(Deny, "bash(rm *)"), (Deny, "bash(dd *)")];
-        let judged = crate::judge(&bash("ls > f"), &[policy(Mode::Yolo, &rules).into()]);
+        let judged = crate::judge(&bash("f() { ls; }; f"), &[policy(Mode::Yolo, &rules).into()]);
         assert_eq!(judged.verdict.name(), "ask");
         let reason = &judged.verdict.why().unwrap().reason;
         assert!(reason.contains("\"bash(rm *)\", \"bash(dd *)\""), "{reason}");

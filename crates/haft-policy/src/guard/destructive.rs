@@ -1,7 +1,7 @@
 //! Asks for what can't be put right again.
 
 use super::{Guard, Restriction};
-use crate::{Class, Policy, Subject};
+use crate::{Class, Policy, Subject, command::destructive};
 use haft_core::{Risk, Why};
 
 /// Promises that a destructive call is asked in every mode but `full`, whatever rule or grant allows it.
@@ -13,10 +13,16 @@ impl Guard for Destructive {
     }
 
     fn check(&self, subject: &Subject, _: &Policy) -> Option<Restriction> {
-        (subject.risk == Risk::Destructive).then(|| {
-            let reason = format!("{} may do harm that can't be put right again", subject.tool);
-            Restriction::Ask(Class::Destructive, vec![Why::new(self.name(), reason)])
-        })
+        let mut whys = Vec::new();
+        if subject.risk == Risk::Destructive {
+            whys.push(format!("{} may do harm that can't be put right again", subject.tool));
+        }
+        for line in &subject.command_lines() {
+            whys.extend(line.line.commands.iter().filter_map(destructive));
+        }
+        whys.dedup();
+        let whys: Vec<Why> = whys.into_iter().map(|reason| Why::new(self.name(), reason)).collect();
+        (!whys.is_empty()).then_some(Restriction::Ask(Class::Destructive, whys))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Refuses tools that are switched off.
 
 use super::{Guard, Restriction};
-use crate::{Policy, Subject};
+use crate::{Policy, Subject, narrow::missing};
 use haft_core::{Permission, Why};
 
 /// Promises that a tool which is disabled, declares `deny`, or isn't among the enabled ones never runs.
@@ -20,6 +20,10 @@ impl Guard for Disabled {
             format!("the tool {tool} declares the permission deny; no rule can allow it")
         } else if !policy.enables(&subject.spec, tool) {
             format!("the tool {tool} isn't among the tools enabled for this session")
+        } else if let Some(capability) =
+            policy.capabilities.as_ref().and_then(|granted| missing(&subject.spec, granted))
+        {
+            format!("the tool {tool} has the capability {capability}, which this session wasn't granted")
         } else {
             return None;
         };

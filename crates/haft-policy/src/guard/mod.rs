@@ -4,9 +4,17 @@ mod ask;
 mod deny;
 mod destructive;
 mod disabled;
+mod first_use;
+mod hard_deny;
+mod hook;
 mod outside;
 mod own;
 mod plan;
+mod protected;
+mod taint;
+
+pub(crate) use taint::sensitive_read;
+pub use taint::ways_out;
 
 use crate::{Class, Policy, Rule, Subject};
 use haft_core::Why;
@@ -30,18 +38,25 @@ pub(crate) trait Guard: Sync {
 pub(crate) enum Restriction {
     /// A person must be asked, unless the mode silences the class.
     Ask(Class, Vec<Why>),
+    /// It may run, but a person is told.
+    Warn(Why),
     /// Refused, in every mode.
     Deny(Why),
 }
 
 /// All guards, in the order in which they are heard.
-pub(crate) const ALL: [&dyn Guard; 7] = [
+pub(crate) const ALL: [&dyn Guard; 12] = [
     &disabled::Disabled,
+    &hard_deny::HardDeny,
     &plan::Plan,
     &deny::Deny,
+    &taint::Taint,
     &ask::Ask,
+    &protected::Protected,
     &destructive::Destructive,
     &outside::Outside,
+    &hook::Hook,
+    &first_use::FirstUse,
     &own::Own,
 ];
 

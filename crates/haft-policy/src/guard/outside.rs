@@ -1,8 +1,8 @@
 //! Asks for paths outside the workspace.
 
 use super::{Guard, Restriction};
-use crate::{Class, Policy, Subject};
-use haft_core::{RealPath, Touch, Why};
+use crate::{Access, Class, Policy, Subject};
+use haft_core::Why;
 
 /// How many paths a question names.
 const NAMED_MAX: usize = 3;
@@ -16,18 +16,38 @@ impl Guard for Outside {
     }
 
     fn check(&self, subject: &Subject, policy: &Policy) -> Option<Restriction> {
-        let paths = subject.effects.touches().iter().filter_map(Touch::path);
-        let mut outside: Vec<String> =
-            paths.filter(|path| !policy.is_inside(path)).map(RealPath::absolute).collect();
-        outside.dedup();
-        if outside.is_empty() {
-            return None;
+        let uses = subject.path_uses();
+        let mut outside: Vec<String> = Vec::new();
+        for path in uses.iter().filter_map(|used| used.real.as_ref()) {
+            let shown = path.absolute();
+            if !policy.is_inside(path) && !outside.contains(&shown) {
+                outside.push(shown);
+            }
         }
-        let left_out = outside.len().saturating_sub(NAMED_MAX);
-        outside.truncate(NAMED_MAX);
-        let more = if left_out > 0 { format!(" and {left_out} more") } else { String::new() };
-        let reason = format!("{}{more} is outside the workspace", outside.join(", "));
-        Some(Restriction::Ask(Class::Outside, vec![Why::new(self.name(), reason)]))
+        let mut whys = Vec::new();
+        if !outside.is_empty() {
+            let left_out = outside.len().saturating_sub(NAMED_MAX);
+            outside.truncate(NAMED_MAX);
+            let more = if left_out > 0 { format!(" and {left_out} more") } else { String::new() };
+            let reason = format!("{}{more} is outside the workspace", outside.join(", "));
+            whys.push(Why::new(self.name(), reason));
+        }
+        let unknown = subject
+            .lines
+            .iter()
+            .flat_map(|line| &line.paths)
+            .find(|named| named.path.is_none() && named.word.access != Access::Named);
+        if let Some(named) = unknown {
+            let text = &named.word.text;
+            let what = if text.is_empty() {
+                "paths that it is given while it runs".to_owned()
+            } else {
+                format!("\"{text}\"")
+            };
+            let reason = format!("it can't be told where {what} leads, so it may be outside the workspace");
+            whys.push(Why::new(self.name(), reason));
+        }
+        (!whys.is_empty()).then_some(Restriction::Ask(Class::Outside, whys))
     }
 }
 

@@ -1,22 +1,20 @@
 //! Rules that an "always" could save.
 
 use super::{Action, Match, Rule, RuleOrigin, path::beneath};
-use crate::{
-    Subject,
-    command::{plain_argv, quoted},
-};
+use crate::{JudgedLine, Line, Subject, command::quoted};
 use haft_core::{RealPath, Touch};
 
 /// The rules that would allow this call, narrowest first.
 ///
-/// None for a command line that isn't plain: only a rule for the whole shell would cover it, and that is too
-/// much to save by one keystroke.
+/// None for a command line that is more than one command with known words: only a rule for the whole shell
+/// would cover it, and that is too much to save by one keystroke.
 pub fn rule_choices(subject: &Subject, workspace: &RealPath) -> Vec<String> {
     let workspace = workspace.absolute();
-    let lines: Vec<&str> = subject.lines().collect();
+    let lines = subject.command_lines();
+    let lines: Vec<&JudgedLine> = lines.iter().map(AsRef::as_ref).collect();
     let specs = match lines.as_slice() {
         [] => path_specs(subject, &workspace),
-        [line] => match plain_argv(line) {
+        [line] => match only_command(&line.line) {
             Some(argv) => command_specs(&argv),
             None => return Vec::new(),
         },
@@ -32,8 +30,19 @@ pub fn rule_choices(subject: &Subject, workspace: &RealPath) -> Vec<String> {
     choices
 }
 
+/// The words of the line's only command, besides what that runs in its turn.
+fn only_command(line: &Line) -> Option<Vec<&str>> {
+    let (first, inner) = line.commands.split_first()?;
+    let is_only = line.is_exact()
+        && line.redirects.is_empty()
+        && first.redirects.is_empty()
+        && first.assignments.is_empty()
+        && inner.iter().all(|simple| simple.wrapper.is_some());
+    first.argv().filter(|argv| is_only && !argv.is_empty())
+}
+
 /// The exact command, its subcommand, its program.
-fn command_specs(argv: &[String]) -> Vec<String> {
+fn command_specs(argv: &[&str]) -> Vec<String> {
     let words: Vec<String> = argv.iter().map(|word| quoted(word)).collect();
     let mut specs = vec![words.join(" ")];
     if let [program, second, ..] = words.as_slice()

@@ -2,9 +2,14 @@
 
 use super::{Match, RuleError};
 use crate::{
-    command::{Reading, innermost, plain_argv},
+    Dialect, Line, Simple,
+    command::{innermost, is_transparent, plainly, read_line},
     wild::Wild,
 };
+use std::collections::BTreeSet;
+
+/// Shell grammar between commands. A pattern that holds such a word is about a whole line.
+const OPERATORS: [&str; 6] = ["&", "&&", ";", "|", "|&", "||"];
 
 /// Words with `*`: `git diff *`, `npm run test:*`, or exact words.
 #[derive(Debug, Clone)]
@@ -32,47 +37,136 @@ impl CommandPattern {
         Ok(Self { words, is_open, colon })
     }
 
-    /// Whether the line is one plain command that is covered. A command that runs another one, as `env` and
-    /// `xargs` do, is covered only by a rule that names both: `env *` is not a rule about `rm`.
-    pub(super) fn allows(&self, line: &str) -> bool {
-        plain_argv(line).is_some_and(|argv| {
-            let named = self.words.iter().take_while(|word| !word.is_any()).count();
-            let inner = innermost(&argv);
-            self.covers(&argv) && (inner == 0 || inner < named)
+    /// Whether every command of the line is covered by this one rule.
+    ///
+    /// A wrapper that only bounds what it runs needs no rule of its own. What a command runs is covered by
+    /// itself, or by a rule that names both: `env *` is not a rule about `rm`. Variables that are set are
+    /// never covered, unless they are named so; redirections are left to others. A pattern that names no
+    /// program covers one command alone.
+    pub(super) fn allows(&self, line: &Line) -> bool {
+        let is_own = |simple: &&Simple| simple.wrapper.is_none() && !simple.words.is_empty();
+        let count = line.commands.iter().filter(is_own).count();
+        if !line.is_exact() || count == 0 || (count > 1 && self.names().next().is_none()) {
+            return false;
+        }
+        let mut named: BTreeSet<usize> = BTreeSet::new();
+        line.commands.iter().enumerate().all(|(at, simple)| {
+            if simple.wrapper.is_some_and(|wrapper| named.contains(&wrapper)) {
+                named.insert(at);
+                return true;
+            }
+            let is_covered = self.covers_command(simple);
+            if is_covered && self.names().count() > innermost(simple) {
+                named.insert(at);
+            }
+            let is_idle = simple.words.is_empty();
+            simple.assignments.is_empty() && (is_idle || is_covered || is_transparent(line, at))
         })
     }
 
+    /// Whether one command is covered, all its words being known. What it sets and runs is for others to
+    /// judge.
+    pub(super) fn covers_command(&self, simple: &Simple) -> bool {
+        simple.argv().is_some_and(|argv| !argv.is_empty() && self.fits(argv.into_iter().map(Some), false))
+    }
+
     /// Whether a covered command can be seen in the line, or may be hidden in it.
-    pub(super) fn restricts(&self, line: &str) -> Match {
-        let reading = Reading::of(line);
-        if reading.commands.iter().any(|argv| self.covers(argv)) {
-            Match::Yes
-        } else if reading.unclear {
-            Match::Maybe
-        } else {
-            Match::No
+    pub(super) fn restricts(&self, line: &Line, text: &str) -> Match {
+        // A line that nobody has read is read here.
+        let unread = (line.commands.is_empty() && !line.is_exact()).then(|| read_line(text, Dialect::Bash));
+        let commands = unread.as_ref().unwrap_or(line).commands.iter();
+        let seen =
+            commands.map(|simple| self.sees(simple)).fold(Match::No, |one, other| match (one, other) {
+                (Match::Yes, _) | (_, Match::Yes) => Match::Yes,
+                (Match::Maybe, _) | (_, Match::Maybe) => Match::Maybe,
+                (Match::No, Match::No) => Match::No,
+            });
+        if seen == Match::No && (!line.is_exact() || self.is_about(line, text)) {
+            return Match::Maybe;
         }
+        seen
     }
 
-    fn covers(&self, argv: &[String]) -> bool {
-        self.fits(&self.words, argv)
-    }
-
-    fn fits(&self, words: &[Wild], argv: &[String]) -> bool {
-        let Some((word, words)) = words.split_first() else {
-            return argv.is_empty() || self.is_open;
+    fn sees(&self, simple: &Simple) -> Match {
+        let Some(first) = simple.words.first() else {
+            return Match::No;
         };
-        let Some((argument, arguments)) = argv.split_first() else {
+        let Some(program) = plainly(first) else {
+            return Match::Maybe;
+        };
+        let known: Vec<Option<String>> = simple.words.iter().skip(1).map(plainly).collect();
+        let base = program.rsplit('/').next().unwrap_or_default();
+        let mut found = Match::No;
+        for name in [program.as_str(), base] {
+            // As written, what expands stands for itself; then for anything.
+            let written = known.iter().zip(simple.words.iter().skip(1));
+            let written = written.map(|(known, word)| Some(known.as_deref().unwrap_or(word.text())));
+            if self.fits(std::iter::once(Some(name)).chain(written), false) {
+                return Match::Yes;
+            }
+            let possible = std::iter::once(Some(name)).chain(known.iter().map(Option::as_deref));
+            if self.fits(possible, simple.is_open) {
+                found = Match::Maybe;
+            }
+        }
+        found
+    }
+
+    /// Whether the pattern is about a line of several commands, as `curl * | sh`, and this may be one.
+    fn is_about(&self, line: &Line, text: &str) -> bool {
+        let is_operator = |word: &Wild| {
+            !word.is_any()
+                && OPERATORS.iter().any(|operator| word.matches(operator) && text.contains(operator))
+        };
+        let mut parts = self.words.split(is_operator);
+        let Some(first) = parts.next().filter(|first| first.len() < self.words.len()) else {
             return false;
         };
-        if word.is_any() {
-            // In the middle it stands for one or more arguments.
-            return (0..=arguments.len())
-                .filter_map(|skipped| arguments.get(skipped..))
-                .any(|rest| self.fits(words, rest));
+        let first = Self { words: first.to_vec(), is_open: true, colon: None };
+        line.commands.iter().any(|simple| first.sees(simple) != Match::No)
+    }
+
+    /// The words before the first that may be anything.
+    fn names(&self) -> impl Iterator<Item = &Wild> {
+        self.words.iter().take_while(|word| !word.is_any())
+    }
+
+    /// Whether the arguments fit; `None` is any number of unknown ones, and so are those after an open end.
+    fn fits<'t>(&self, arguments: impl Iterator<Item = Option<&'t str>>, is_open: bool) -> bool {
+        // Each state is how many words of the pattern are behind.
+        let mut states = BTreeSet::from([0]);
+        for argument in arguments {
+            states = self.after(&states, argument);
+            if states.is_empty() {
+                return false;
+            }
         }
-        let by_colon = words.is_empty() && self.colon.as_ref().is_some_and(|colon| colon.matches(argument));
-        (word.matches(argument) || by_colon) && self.fits(words, arguments)
+        is_open || states.contains(&self.words.len())
+    }
+
+    fn after(&self, states: &BTreeSet<usize>, argument: Option<&str>) -> BTreeSet<usize> {
+        let Some(argument) = argument else {
+            return states.first().map(|least| (*least..=self.words.len()).collect()).unwrap_or_default();
+        };
+        let mut next = BTreeSet::new();
+        for at in states {
+            match self.words.get(*at) {
+                None if self.is_open => {
+                    next.insert(*at);
+                }
+                // In the middle it stands for one or more arguments.
+                Some(word) if word.is_any() => next.extend([*at, at + 1]),
+                Some(word) if word.matches(argument) || self.ends_with_colon(*at, argument) => {
+                    next.insert(at + 1);
+                }
+                _ => {}
+            }
+        }
+        next
+    }
+
+    fn ends_with_colon(&self, at: usize, argument: &str) -> bool {
+        at + 1 == self.words.len() && self.colon.as_ref().is_some_and(|colon| colon.matches(argument))
     }
 }
 
@@ -150,9 +244,31 @@ mod tests {
             ("bash -c *", "bash -c 'rm x'", false),
             ("bash -c 'ls x'", "bash -c 'ls x'", true),
             ("ls && rm *", "ls && rm x", false),
+            ("ls *", "ls a && ls b | ls c", true),
+            ("ls *", "ls a && rm b", false),
+            ("ls *", "ls $(ls)", false),
+            ("ls *", "ls *.rs", false),
+            ("ls *", "ls $X", false),
+            ("ls *", "timeout 5 nice -n 3 ls x", true),
+            ("ls *", "./timeout 5 ls x", false),
+            ("ls *", "sudo ls x", false),
+            ("sudo ls *", "sudo ls x", true),
+            ("ls *", "env ls x", true),
+            ("ls *", "env A=1 ls x", false),
+            ("ls *", "A=1 ls x", false),
+            ("ls *", "xargs ls", false),
+            ("xargs ls *", "xargs ls -d", true),
+            ("ls *", "for f in a b; do ls -l; done", true),
+            ("ls *", "f() { ls; }; ls", false),
+            ("ls *", "", false),
         ];
         for (pattern, line, expected) in cases {
-            assert_eq!(CommandPattern::parse(pattern).unwrap().allows(line), expected, "{pattern} on {line}");
+            let read = read_line(line, Dialect::Bash);
+            assert_eq!(
+                CommandPattern::parse(pattern).unwrap().allows(&read),
+                expected,
+                "{pattern} on {line}"
+            );
         }
     }
 
@@ -164,17 +280,32 @@ mod tests {
             ("rm *", "ls | xargs rm", Match::Yes),
             ("rm *", "ls rm", Match::No),
             ("rm *", "ls \"a; rm x\"", Match::No),
-            ("rm *", "ls > f", Match::Maybe),
+            ("rm *", "ls > f", Match::No),
             ("rm *", "r$X x", Match::Maybe),
             ("rm *", "bash -c 'r$X x'", Match::Maybe),
             ("./deploy.sh *", "./deploy.sh x", Match::Yes),
             ("git push --force *", "cd a && git push --force origin", Match::Yes),
             ("curl * | sh", "curl x | sh", Match::Maybe),
             ("*", "anything at all", Match::Yes),
+            ("rm *", "\\rm x", Match::Yes),
+            ("rm *", "r''m x", Match::Yes),
+            ("rm *", "$(rm x)", Match::Yes),
+            ("rm *", "bash -c 'rm x'", Match::Yes),
+            ("rm *", "rm x 'a", Match::Yes),
+            ("rm *", "f() { rm x; }", Match::Yes),
+            ("rm *", "alias l='rm x'", Match::Yes),
+            ("rm *", "/bin/r? x", Match::Maybe),
+            ("rm -rf *", "rm $X", Match::Maybe),
+            ("rm -rf *", "xargs rm", Match::Maybe),
+            ("rm -rf *", "ls | xargs rm -r", Match::No),
+            ("git push *", "git add *.rs", Match::No),
+            ("git push *", "git $X", Match::Maybe),
+            ("rm *", "ls 2>/dev/null", Match::No),
+            ("rm *", "ls $X && cat \"$Y\"", Match::No),
         ];
         for (pattern, line, expected) in cases {
             assert_eq!(
-                CommandPattern::parse(pattern).unwrap().restricts(line),
+                CommandPattern::parse(pattern).unwrap().restricts(&read_line(line, Dialect::Bash), line),
                 expected,
                 "{pattern} on {line}"
             );

@@ -1,8 +1,9 @@
 //! A rule's matcher against one call.
 
 use super::{Action, CommandPattern, HostPattern, Match, Matcher, PathPattern, ToolPattern, tool::Family};
-use crate::Subject;
+use crate::{Access, Dialect, JudgedLine, JudgedPath, LinePath, Simple, Subject, command::read_line};
 use haft_core::{Effects, RealPath, Touch};
+use std::{borrow::Cow, sync::Arc};
 
 impl Matcher {
     /// Strict for what allows, loose for what asks and denies.
@@ -26,6 +27,31 @@ impl Matcher {
             Self::Capability(tag) => yes_if(subject.spec.capabilities.iter().any(|own| tag.matches(own))),
             Self::Category(category) => yes_if(category.matches(&subject.spec.category)),
             Self::Risk(risk) => yes_if(subject.risk == *risk),
+        }
+    }
+}
+
+impl Matcher {
+    /// Whether an allow rule covers one command of a line.
+    pub(super) fn allows_command(&self, subject: &Subject, simple: &Simple) -> bool {
+        match self {
+            Self::Commands(tools, pattern) => {
+                tools.names_tool_of(subject, true) && pattern.covers_command(simple)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an allow rule for writing covers a file by all its names.
+    pub(super) fn allows_write(&self, path: &JudgedPath) -> bool {
+        match self {
+            Self::Paths(tools, pattern) => {
+                tools.family() == Some(Family::Edit)
+                    && pattern.covers(&path.real.absolute(), false)
+                    && pattern.covers(&path.written, false)
+            }
+            Self::Tool(tools) => tools.family() == Some(Family::Edit),
+            _ => false,
         }
     }
 }
@@ -96,36 +122,88 @@ fn restricts_paths(tools: &ToolPattern, pattern: &PathPattern, action: Action, s
         };
         found = stricter(found, word);
     }
+    found = stricter(found, restricts_lines(tools, pattern, subject));
     // A rule that names this very tool, whose paths aren't known.
     let is_unreadable = is_named
+        && subject.lines.is_empty()
         && touches.iter().all(|touch| touch.path().is_none())
         && (tools.family().is_none() || subject.effects == Effects::Everything);
     if is_unreadable { stricter(found, Match::Maybe) } else { found }
 }
 
-/// The lines of a call; a tool that the rule names may have one in its input alone.
-fn lines(subject: &Subject, is_named: bool) -> Vec<&str> {
-    let mut lines: Vec<&str> = subject.lines().collect();
+/// The command lines of a call; of a tool that is named for the rule and states none, its `command`.
+fn lines(subject: &Subject, is_named: bool) -> Vec<Cow<'_, JudgedLine>> {
+    let mut lines = subject.command_lines();
     if lines.is_empty() && is_named {
-        lines.extend(subject.input.get("command").and_then(serde_json::Value::as_str));
+        let text = subject.input.get("command").and_then(serde_json::Value::as_str);
+        lines.extend(text.map(|text| {
+            let line = Arc::new(read_line(text, Dialect::Bash));
+            Cow::Owned(JudgedLine { text: text.into(), line, ..JudgedLine::default() })
+        }));
     }
     lines
 }
 
+/// One rule covers every command that needs one, and the lines write nothing by redirection.
 fn allows_commands(tools: &ToolPattern, pattern: &CommandPattern, subject: &Subject) -> bool {
     let is_named = tools.names_tool_of(subject, true);
     let lines = lines(subject, is_named);
-    is_named && !lines.is_empty() && lines.into_iter().all(|line| pattern.allows(line))
+    let writes = |line: &JudgedLine| {
+        line.paths.iter().any(|path| path.word.is_redirect && path.word.access >= Access::Write)
+    };
+    is_named && !lines.is_empty() && lines.iter().all(|line| !writes(line) && pattern.allows(&line.line))
 }
 
-/// Holds for every tool that runs commands, not only for the one that is named.
 fn restricts_commands(tools: &ToolPattern, pattern: &CommandPattern, subject: &Subject) -> Match {
     let is_named = tools.names_tool_of(subject, false);
     let lines = lines(subject, is_named);
     if lines.is_empty() && is_named {
         return Match::Maybe;
     }
-    lines.into_iter().map(|line| pattern.restricts(line)).fold(Match::No, stricter)
+    lines.iter().map(|line| pattern.restricts(&line.line, &line.text)).fold(Match::No, stricter)
+}
+
+/// What a path rule says to the paths that command lines name. What a line does with them is known only in part, so
+/// that a write may be a read as well (a moved file can be read elsewhere), and a path that is just handed to a
+/// program may be either.
+fn restricts_lines(tools: &ToolPattern, pattern: &PathPattern, subject: &Subject) -> Match {
+    let mut found = Match::No;
+    for line in &subject.command_lines() {
+        if line.line.commands.is_empty() && !line.line.is_exact() {
+            found = stricter(found, Match::Maybe);
+        }
+        for named in &line.paths {
+            found = stricter(found, restricts_word(tools, pattern, named));
+        }
+    }
+    found
+}
+
+fn restricts_word(tools: &ToolPattern, pattern: &PathPattern, named: &LinePath) -> Match {
+    let access = named.word.access;
+    let (is_meant, may_be_meant) = match (tools.family(), access) {
+        (Some(Family::Read), Access::Read | Access::ReadTree)
+        | (Some(Family::Edit), Access::Write | Access::WriteTree) => (true, true),
+        (Some(Family::Edit), Access::Read | Access::ReadTree) => (false, false),
+        (Some(Family::Read | Family::Edit), _) => (false, true),
+        // A rule of another tool's paths says nothing to a shell; one of the shell's own can't be told apart.
+        (Some(Family::Command) | None, _) => (false, tools.family() == Some(Family::Command)),
+    };
+    if !may_be_meant || (access == Access::Named && !named.has_parent) {
+        return Match::No;
+    }
+    let Some(path) = &named.path else {
+        return if access == Access::Named { Match::No } else { Match::Maybe };
+    };
+    let names = [path.real.absolute(), path.written.clone()];
+    let is_tree = matches!(access, Access::ReadTree | Access::WriteTree);
+    if names.iter().any(|name| pattern.covers(name, true) || pattern.covers_tree(name)) {
+        if is_meant { Match::Yes } else { Match::Maybe }
+    } else if is_tree && names.iter().any(|name| pattern.reaches_into(name)) {
+        Match::Maybe
+    } else {
+        Match::No
+    }
 }
 
 fn hosts(subject: &Subject) -> impl Iterator<Item = &str> {

@@ -15,7 +15,7 @@ mod tool;
 pub use choices::rule_choices;
 pub use error::RuleError;
 
-use crate::{Subject, wild::Wild};
+use crate::{JudgedPath, Simple, Subject, wild::Wild};
 use command::CommandPattern;
 use haft_core::{RealPath, Risk, Spec, Why};
 use param::{HostPattern, ParamPattern};
@@ -130,6 +130,16 @@ impl Rule {
         self.matcher.test(self.action, subject)
     }
 
+    /// Whether this allow rule covers one command of a line.
+    pub(crate) fn allows_command(&self, subject: &Subject, simple: &Simple) -> bool {
+        self.action == Action::Allow && self.matcher.allows_command(subject, simple)
+    }
+
+    /// Whether this allow rule covers a file that a line writes by redirection.
+    pub(crate) fn allows_write(&self, path: &JudgedPath) -> bool {
+        self.action == Action::Allow && self.matcher.allows_write(path)
+    }
+
     /// Whether it speaks about every call of a tool, whatever the input.
     pub(crate) fn covers_tool(&self, spec: &Spec, tool: &str) -> bool {
         match &self.matcher {
@@ -148,6 +158,17 @@ impl Rule {
             Matcher::Tool(tools) | Matcher::Broken(Some(tools), _) => tools.is_read_family(),
             Matcher::Paths(tools, pattern) => {
                 tools.is_read_family() && pattern.covers(&path.absolute(), true)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it covers writing a path by whatever tool, so that what changes a whole tree leaves it out.
+    pub(crate) fn covers_write(&self, path: &RealPath) -> bool {
+        match &self.matcher {
+            Matcher::Tool(tools) | Matcher::Broken(Some(tools), _) => tools.is_edit_family(),
+            Matcher::Paths(tools, pattern) => {
+                tools.is_edit_family() && pattern.covers(&path.absolute(), true)
             }
             _ => false,
         }

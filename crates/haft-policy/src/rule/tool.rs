@@ -67,6 +67,10 @@ impl ToolPattern {
         self.family == Some(Family::Read)
     }
 
+    pub(super) fn is_edit_family(&self) -> bool {
+        self.family == Some(Family::Edit)
+    }
+
     pub(super) fn family(&self) -> Option<Family> {
         self.family
     }

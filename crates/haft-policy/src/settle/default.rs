@@ -26,6 +26,9 @@ impl Settler for ByTool {
             return Some(Settlement::Ask(rule.why(self.name(), reason)));
         }
         Some(match subject.permission {
+            Permission::Auto if !subject.lines.is_empty() => {
+                Settlement::Allow(Why::new(self.name(), "each of its commands only reads".to_owned()))
+            }
             Permission::Auto => Settlement::Allow(Why::new(
                 self.name(),
                 format!("{tool} declares that it runs without a question"),
@@ -57,6 +60,6 @@ mod tests {
     #[test]
     fn the_declaration_decides_last() {
         assert_eq!(verdict(&reading("/w/a"), &policy(Mode::Default, &[])), "allow");
-        assert_eq!(verdict(&bash("ls"), &policy(Mode::Default, &[])), "ask");
+        assert_eq!(verdict(&bash("make"), &policy(Mode::Default, &[])), "ask");
     }
 }

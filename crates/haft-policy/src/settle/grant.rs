@@ -1,7 +1,7 @@
 //! Saved answers.
 
-use super::{Settlement, Settler};
-use crate::{Policy, Subject};
+use super::{Settlement, Settler, allow::allowed_by, line::covered};
+use crate::{Policy, Rule, Subject};
 
 /// Promises that a saved answer lets such a call run again, as long as the tool is the one it was given for.
 pub(super) struct Grants;
@@ -12,8 +12,14 @@ impl Settler for Grants {
     }
 
     fn settle(&self, subject: &Subject, policy: &Policy) -> Option<Settlement> {
-        let rule = &policy.grant_for(subject)?.rule;
-        Some(Settlement::Allow(rule.why(self.name(), format!("\"{}\" was allowed before", rule.text))))
+        if let Some(grant) = policy.grant_for(subject) {
+            let rule = &grant.rule;
+            let reason = format!("\"{}\" was allowed before", rule.text);
+            return Some(Settlement::Allow(rule.why(self.name(), reason)));
+        }
+        let own = policy.grants.iter().filter(|grant| grant.tool_hash == subject.tool_hash);
+        let rules: Vec<&Rule> = own.map(|grant| &grant.rule).collect();
+        allowed_by(self.name(), &covered(subject, policy, &rules)?)
     }
 }
 

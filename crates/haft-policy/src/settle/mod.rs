@@ -3,7 +3,11 @@
 mod allow;
 mod default;
 mod grant;
+mod hook;
+mod line;
 mod mode;
+
+pub use line::{is_harmless, reads_only};
 
 use crate::{Policy, Subject};
 use haft_core::Why;
@@ -32,4 +36,5 @@ pub(crate) enum Settlement {
 }
 
 /// All settlers, in the order in which they are asked.
-pub(crate) const ALL: [&dyn Settler; 4] = [&grant::Grants, &allow::Allow, &mode::ByMode, &default::ByTool];
+pub(crate) const ALL: [&dyn Settler; 5] =
+    [&grant::Grants, &allow::Allow, &hook::Hook, &mode::ByMode, &default::ByTool];

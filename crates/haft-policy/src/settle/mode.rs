@@ -1,6 +1,6 @@
 //! What the approval mode settles.
 
-use super::{Settlement, Settler};
+use super::{Settlement, Settler, line::is_harmless};
 use crate::{Action, Match, Mode, Policy, Rule, RuleOrigin, Subject};
 use haft_core::{Touch, Why};
 
@@ -32,6 +32,10 @@ impl Settler for ByMode {
 
 /// It writes, all its writes are in the workspace, and it does nothing but read and write.
 fn edits_inside(subject: &Subject, policy: &Policy) -> bool {
+    if !subject.lines.is_empty() {
+        let workspace = [policy.workspace.absolute()];
+        return subject.lines.iter().all(|line| is_harmless(line, &workspace).is_ok());
+    }
     let touches = subject.effects.touches();
     touches.iter().any(Touch::writes)
         && touches.iter().all(|touch| match touch {

@@ -3,12 +3,15 @@
 use super::{Approved, preview};
 use crate::{
     admission::Seat,
+    hooks::{HookCall, Permitted},
     intake::Stated,
     run::Stopwatch,
     session::{Keep, Session},
 };
-use haft_core::{Answer, Bound, Cx, Event, Failure, Outcome, Preview, Question, RealPath, Touch, Why};
-use haft_policy::{Judgement, Policy, Subject, Verdict, judge, rule_choices};
+use haft_core::{
+    Answer, Bound, Cancel, Cx, Event, Failure, Outcome, Preview, Question, RealPath, Touch, Why,
+};
+use haft_policy::{Judgement, Policy, Subject, Verdict, judge, rule_choices, ways_out};
 use std::{
     fmt::Write,
     pin::pin,
@@ -30,6 +33,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) outer: Option<&'a Stopwatch>,
     /// The gates' words while a question is open, for the trace of a call that is cancelled meanwhile.
     pub(crate) open: &'a Mutex<Option<Judgement>>,
+    /// The call's id as hooks are told.
+    pub(crate) id: String,
 }
 
 /// What came of judging and asking.
@@ -48,7 +53,19 @@ pub(crate) struct Asked {
     pub(crate) judgement: Judgement,
     /// What became of the question, where there was one.
     pub(crate) answer: Option<(&'static str, String)>,
+    /// What hooks came to that heard of the question.
+    pub(crate) said: Permitted,
 }
+
+/// What a person was asked.
+struct AskedFor {
+    why: Vec<Why>,
+    shown: Preview,
+    rules: Vec<String>,
+}
+
+/// The gate whose questions are answered for a way out, not by a rule.
+const TAINT: &str = "taint";
 
 enum Step {
     Answered(Answer),
@@ -64,9 +81,52 @@ impl Desk<'_> {
         stated: Stated,
         again: impl Fn() -> Result<Stated, Failure>,
     ) -> Result<Asked, Failure> {
+        let mut said = Permitted::default();
+        let mut asked = self.put(stated, again, &mut said).await?;
+        asked.said = said;
+        Ok(asked)
+    }
+
+    /// Lets hooks answer before a person is asked: their word is one more for the gates.
+    async fn hear_hooks(&self, stated: &mut Stated, said: &mut Permitted) {
+        let hooks = self.session.hooks();
+        if hooks.is_empty() {
+            return;
+        }
+        let told = self.session.hook_session();
+        let subject = &stated.subject;
+        let about = HookCall {
+            session: &told,
+            id: &self.id,
+            tool: &subject.tool,
+            is_core: subject.owner.as_ref() == "core",
+            input: &subject.input,
+        };
+        *said = hooks.permission_request(&about, &Cancel::new()).await;
+        if let Some(word) = said.word.take() {
+            let mut heard = Subject::clone(subject);
+            heard.hooks.push(word);
+            stated.subject = Arc::new(heard);
+        }
+    }
+
+    async fn put(
+        &self,
+        mut stated: Stated,
+        again: impl Fn() -> Result<Stated, Failure>,
+        said: &mut Permitted,
+    ) -> Result<Asked, Failure> {
         let mut changes = self.session.policy_changes();
         let mut policies = self.session.policies();
         let mut judgement = judge(&stated.subject, &policies);
+        if let Verdict::Ask(_) = judgement.verdict {
+            let before = stated.subject.hooks.len();
+            self.hear_hooks(&mut stated, said).await;
+            if stated.subject.hooks.len() > before {
+                policies = self.session.policies();
+                judgement = judge(&stated.subject, &policies);
+            }
+        }
         self.publish(&judgement);
         let why = match &judgement.verdict {
             Verdict::Allow(_) => return Ok(Asked::by_gates(stated, judgement, policies)),
@@ -81,12 +141,20 @@ impl Desk<'_> {
         let _paused = self.outer.map(Stopwatch::pause);
         let shown = match self.preview(&stated, &why, &again).await? {
             Ok(shown) => shown,
-            Err(now) => return Ok(Asked { settled: Settled::Changed(now), judgement, answer: None }),
+            Err(now) => {
+                return Ok(Asked {
+                    settled: Settled::Changed(now),
+                    judgement,
+                    answer: None,
+                    said: Permitted::default(),
+                });
+            }
         };
         let call = self.seat.call().clone();
         self.session.bus().publish(|| Event::Asked { call: call.clone() });
         let question = question(&stated, why, &shown, &workspace);
         let rules = question.rules.clone();
+        let why = question.why.clone();
         let mut asked = pin!(self.session.approver().ask(question));
         let mut late = pin!(sleep(ANSWER_TIME));
         loop {
@@ -99,8 +167,14 @@ impl Desk<'_> {
             };
             match step {
                 Step::Answered(answer) => {
-                    let (settled, answer) = self.answered(answer, stated, shown, &rules);
-                    return Ok(Asked { settled, judgement, answer: Some(answer) });
+                    let asked = AskedFor { why, shown, rules };
+                    let (settled, answer) = self.answered(answer, stated, asked);
+                    return Ok(Asked {
+                        settled,
+                        judgement,
+                        answer: Some(answer),
+                        said: Permitted::default(),
+                    });
                 }
                 Step::Late => {
                     self.answer("timed-out");
@@ -127,7 +201,12 @@ impl Desk<'_> {
                     let now = again()?;
                     if !now.agrees_with(&stated) {
                         self.answer("withdrawn");
-                        return Ok(Asked { settled: Settled::Changed(now), judgement, answer: None });
+                        return Ok(Asked {
+                            settled: Settled::Changed(now),
+                            judgement,
+                            answer: None,
+                            said: Permitted::default(),
+                        });
                     }
                     self.seat.declare(crate::executor::claims(&stated));
                 }
@@ -171,15 +250,17 @@ impl Desk<'_> {
     }
 
     /// What an answer comes to, and its name and detail for the trace.
-    fn answered(
-        &self,
-        answer: Answer,
-        stated: Stated,
-        shown: Preview,
-        rules: &[String],
-    ) -> (Settled, (&'static str, String)) {
+    fn answered(&self, answer: Answer, stated: Stated, asked: AskedFor) -> (Settled, (&'static str, String)) {
+        let AskedFor { why, shown, rules } = asked;
+        let rules = rules.as_slice();
         let word = match answer {
             Answer::Once => ("once", String::new()),
+            // No rule lets data out; the answer covers the ways of this call, for what the session holds now.
+            Answer::Session if why.iter().any(|why| why.gate == TAINT) => {
+                let ways = ways_out(&stated.subject);
+                self.session.cover(&ways);
+                ("session", format!("sending to {}", ways.join(", ")))
+            }
             Answer::Session => match session_rule(&stated.subject, rules) {
                 Some(rule) => ("session", self.save(&stated, rule, Keep::Session)),
                 None => ("once", "no rule is narrow enough to hold for the session".to_owned()),
@@ -192,6 +273,19 @@ impl Desk<'_> {
                 let detail = feedback.clone().unwrap_or_default();
                 return (Settled::Refused(Outcome::Denied { why, feedback }, text), ("deny", detail));
             }
+            Answer::DenyAlways { rule } => {
+                self.answer("deny");
+                let detail = match self.session.deny_always(&rule) {
+                    Ok(()) => rule,
+                    Err(failure) => {
+                        (self.cx)(&stated).warn(format!("the refusal holds for this call only: {failure}"));
+                        format!("not saved: {failure}")
+                    }
+                };
+                let why = Why::new("user", format!("Tool use denied by user: {}", stated.subject.tool));
+                let text = denial_text(&why, None);
+                return (Settled::Refused(Outcome::Denied { why, feedback: None }, text), ("deny", detail));
+            }
             Answer::Dismissed => {
                 self.answer("dismissed");
                 let tool = &stated.subject.tool;
@@ -200,7 +294,7 @@ impl Desk<'_> {
             }
         };
         self.answer(word.0);
-        (Settled::Approved(Approved::by_person(stated, shown, self.session.policies())), word)
+        (Settled::Approved(Approved::by_person(stated, shown, why, self.session.policies())), word)
     }
 
     /// Saves the answer and says what holds now; where it can't be saved, it holds for this call.
@@ -258,9 +352,15 @@ fn nobody(stated: &Stated, why: &[Why], workspace: &RealPath) -> Why {
             .rule
             .as_ref()
             .map_or_else(|| format!("guard \"{}\"", guard.gate), |rule| format!("rule {rule}"));
+        let way = if guard.gate == "first-use" {
+            let tool = &stated.subject.tool;
+            format!("make it once where somebody can answer, or run `haft permissions pin {tool}`")
+        } else {
+            "make the call where somebody can answer, or change that".to_owned()
+        };
         let reason = format!(
             "it needs a person's word ({}), and nobody is there to give it. No allow rule beats the {what}: the \
-             operator has to make the call where somebody can answer, or change that",
+             operator has to {way}",
             reasons.join("; ")
         );
         return Why { gate: "approval".into(), reason, ..guard.clone() };
@@ -283,6 +383,15 @@ fn nobody(stated: &Stated, why: &[Why], workspace: &RealPath) -> Why {
 fn question(stated: &Stated, why: Vec<Why>, shown: &Preview, workspace: &RealPath) -> Question {
     let subject = &stated.subject;
     let rules = rule_choices(subject, workspace);
+    let sends = why.iter().any(|why| why.gate == TAINT);
+    let session = if sends {
+        Some(format!(
+            "sending to {}, until something further that is private or by strangers is read",
+            ways_out(subject).join(", ")
+        ))
+    } else {
+        session_rule(subject, &rules)
+    };
     Question {
         call: subject.call.clone(),
         tool: Arc::clone(&subject.tool),
@@ -292,7 +401,7 @@ fn question(stated: &Stated, why: Vec<Why>, shown: &Preview, workspace: &RealPat
         mutates: subject.mutates,
         why,
         preview: shown.clone(),
-        session: session_rule(subject, &rules),
+        session,
         rules,
     }
 }
@@ -313,12 +422,17 @@ impl Asked {
             Some(approved) => Settled::Approved(approved),
             None => Settled::Refused(Outcome::Cancelled, "the gates gave no word".to_owned()),
         };
-        Self { settled, judgement, answer: None }
+        Self { settled, judgement, answer: None, said: Permitted::default() }
     }
 
     fn denied(why: Why, answer: Option<(&'static str, String)>, judgement: Judgement) -> Self {
         let text = denial_text(&why, None);
-        Self { settled: Settled::Refused(Outcome::Denied { why, feedback: None }, text), judgement, answer }
+        Self {
+            settled: Settled::Refused(Outcome::Denied { why, feedback: None }, text),
+            judgement,
+            answer,
+            said: Permitted::default(),
+        }
     }
 }
 

@@ -4,6 +4,6 @@ mod approved;
 mod desk;
 mod preview;
 
-pub(crate) use approved::Approved;
+pub(crate) use approved::{Approved, Now};
 pub(crate) use desk::{Asked, Desk, Settled, denial_text};
 pub(crate) use preview::holds;

@@ -74,6 +74,11 @@ impl Offer {
         self.tool.spec()
     }
 
+    /// Whether it is built in.
+    pub fn is_core(&self) -> bool {
+        self.owner.as_ref() == "core"
+    }
+
     /// Whether its source still offers it.
     pub fn is_live(&self) -> bool {
         self.live.load(Ordering::Acquire)

@@ -54,6 +54,10 @@ impl AnyTool for Tightened {
         self.inner.starts_processes()
     }
 
+    fn parts(&self) -> Vec<(String, String)> {
+        self.inner.parts()
+    }
+
     fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {
         // A wrapper may take another input than the tool; then the tool's static declaration counts.
         let inner = Arc::clone(&self.inner).bind(Arc::clone(&input)).ok();

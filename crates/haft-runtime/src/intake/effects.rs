@@ -1,11 +1,12 @@
 //! What a call will touch, on real paths: all that the gates see.
 
+use super::lines::{Around, judged_lines, normal};
 use crate::{catalogue::Offer, session::Session};
 use haft_core::{
-    Bound, CallId, Effects, Failure, Files, Flags, OwnCheck, PathArg, Permission, RealPath, Risk,
-    SessionView, Spec, Touch, Why,
+    Bound, CallId, Effects, Failure, Files, Flags, OwnCheck, PathArg, Permission, RealPath, Risk, Spec,
+    Touch, Why,
 };
-use haft_policy::{JudgedPath, Subject};
+use haft_policy::{JudgedPath, Pin, Subject};
 use serde_json::Value;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -37,6 +38,8 @@ impl Stated {
             && (own.permission, own.read_only, own.mutates, own.risk)
                 == (others.permission, others.read_only, others.mutates, others.risk)
             && own.own == others.own
+            && own.pin == others.pin
+            && own.lines == others.lines
     }
 }
 
@@ -50,9 +53,9 @@ pub(crate) fn state(
     bound: &dyn Bound,
     input: &Arc<Value>,
     call: &CallId,
-    world: (&dyn Files, &dyn SessionView, u64),
+    around: Around<'_>,
 ) -> Result<Stated, Failure> {
-    let (files, session, epoch) = world;
+    let Around { files, session, epoch, .. } = around;
     let spec = offer.spec();
     let stated = careful(|| bound.effects(session)).unwrap_or(Effects::Everything);
     let flags = careful(|| bound.flags());
@@ -65,7 +68,9 @@ pub(crate) fn state(
         Effects::Delegated => Effects::Delegated,
         Effects::Only(touches) => {
             let mut resolve = |path: &PathArg| -> Result<RealPath, Failure> {
-                let real = files.resolve(path)?;
+                // A name that is only read may stand for the one file whose name looks the same.
+                let is_written = touches.iter().any(|touch| touch.writes() && touch.path() == Some(path));
+                let real = if is_written { files.resolve(path)? } else { files.resolve_existing(path)? };
                 paths.push((path.clone(), real.clone()));
                 judged.push(JudgedPath { written: written(files, path), real: real.clone() });
                 Ok(real)
@@ -75,9 +80,17 @@ pub(crate) fn state(
             Effects::Only(touches?)
         }
     };
+    let lines = judged_lines(effects.touches(), around);
     let careful_flags = flags.is_none();
     let flags = flags.unwrap_or_default();
-    let read_only = !careful_flags && flags.read_only.unwrap_or(spec.read_only);
+    // Of lines that surely change nothing the tool needn't know.
+    let touches_more =
+        effects.touches().iter().any(|touch| touch.writes() || matches!(touch, Touch::Host(_)));
+    let only_lines = !lines.is_empty() && !careful_flags && !touches_more;
+    let reads_only = only_lines && lines.iter().all(|line| haft_policy::reads_only(line).is_ok());
+    let temp = around.temp;
+    let harmless = only_lines && lines.iter().all(|line| haft_policy::is_harmless(line, temp).is_ok());
+    let read_only = !careful_flags && (reads_only || flags.read_only.unwrap_or(spec.read_only));
     let subject = Subject {
         call: call.clone(),
         tool: Arc::clone(&offer.name),
@@ -88,15 +101,24 @@ pub(crate) fn state(
         paths: judged,
         permission: if careful_flags {
             spec.permission().max(Permission::Confirm)
+        } else if harmless && spec.declared_permission.is_none() {
+            Permission::Auto
         } else {
             flagged_permission(spec, flags)
         },
         read_only,
-        mutates: if flags.read_only.is_some() || careful_flags { !read_only } else { spec.mutates() },
+        mutates: if flags.read_only.is_some() || careful_flags || reads_only {
+            !read_only
+        } else {
+            spec.mutates()
+        },
         risk: if careful_flags { spec.risk().max(Risk::Standard) } else { flags.risk.unwrap_or(spec.risk()) },
         risk_declared: !careful_flags && flags.risk.or(spec.declared_risk).is_some(),
         own,
         tool_hash: offer.hash.clone(),
+        pin: pin(offer, around),
+        lines,
+        hooks: around.hooks.to_vec(),
     };
     let concurrency_safe = !careful_flags && flags.concurrency_safe.unwrap_or(spec.concurrency_safe);
     Ok(Stated { subject: Arc::new(subject), paths: paths.into(), concurrency_safe, epoch })
@@ -113,6 +135,11 @@ pub(crate) fn flagged_permission(spec: &Spec, flags: Flags) -> Permission {
     }
 }
 
+/// Whether the user knows a foreign tool as it is.
+fn pin(offer: &Offer, around: Around<'_>) -> Pin {
+    around.pins.filter(|_| offer.hash.is_some()).map_or(Pin::Known, |pins| pins.look(offer))
+}
+
 fn careful<T>(ask: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(ask)).ok()
 }
@@ -127,15 +154,5 @@ fn written(files: &dyn Files, path: &PathArg) -> String {
     } else {
         format!("{}/{}", files.workspace().absolute(), path.0)
     };
-    let mut parts: Vec<&str> = Vec::new();
-    for part in whole.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    format!("/{}", parts.join("/"))
+    normal(&whole)
 }

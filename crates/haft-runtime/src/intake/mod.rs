@@ -3,6 +3,8 @@
 mod coerce;
 mod describe;
 mod effects;
+mod git;
+mod lines;
 mod parse;
 mod resolve;
 mod validate;
@@ -10,6 +12,8 @@ mod validate;
 pub(crate) use coerce::coerce;
 pub(crate) use describe::describe;
 pub(crate) use effects::{Stated, flagged_permission, state};
+pub(crate) use git::NEUTRAL;
+pub(crate) use lines::Around;
 pub(crate) use parse::parse;
 pub(crate) use resolve::{Resolution, resolve};
 pub(crate) use validate::{structured_problems, validate};

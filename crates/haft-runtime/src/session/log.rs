@@ -1,6 +1,8 @@
 //! The session log: append-only lines of JSON, each with a version.
 
-use haft_core::{CallId, Effects, Failure, FileChange, Outcome, RealPath, Seen, TraceStep, Truncation};
+use haft_core::{
+    CallId, Effects, Failure, FileChange, FileStep, Outcome, RealPath, Seen, TraceStep, Truncation,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
@@ -73,6 +75,25 @@ pub enum LogEntry {
         input: Arc<Value>,
         /// What it touches.
         effects: Effects<RealPath>,
+    },
+    /// The call is about to change files: written before, so that a change cut off by a kill can be undone too.
+    Changing {
+        /// The call.
+        call: CallId,
+        /// The tool.
+        tool: Arc<str>,
+        /// The model's turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn: Option<u64>,
+        /// Each file before and after.
+        changes: Vec<FileStep>,
+    },
+    /// What was announced last for these files didn't happen.
+    Unchanged {
+        /// The call.
+        call: CallId,
+        /// The files.
+        unchanged: Vec<RealPath>,
     },
     /// The call is over.
     Ended {

@@ -1,6 +1,10 @@
 //! One conversation: its snapshots, policy, reads, state, order of calls, and log.
 
+mod changes;
+mod content;
+mod keeper;
 mod log;
+mod marks;
 mod record;
 mod resume;
 #[expect(clippy::module_inception, reason = "the room is named for its central type")]
@@ -9,6 +13,9 @@ mod view;
 
 pub use log::{LOG_VERSION, LogEntry, LogLine};
 pub use resume::{Interrupted, read_log};
-pub use session::{Grants, Keep, Session, SessionSetup};
+pub use session::{Grants, Keep, Pins, Session, SessionSetup};
 
+pub(crate) use content::{CONTENT_MAX_BYTES, ContentStore, hash_of};
+pub(crate) use keeper::Keeper;
 pub(crate) use record::Numbers;
+pub(crate) use resume::changes_in;

@@ -2,9 +2,10 @@
 
 use super::{
     LOG_VERSION, LogEntry, LogLine,
+    changes::Changes,
     record::{log_file, run_file},
 };
-use haft_core::{CallId, Failure, Outcome, RealPath, Seen, StateFolder};
+use haft_core::{CallId, ChangedBy, Failure, FileStep, Outcome, RealPath, Seen, StateFolder};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
@@ -43,6 +44,9 @@ pub(crate) struct Past {
     offset: u64,
     pub(crate) state: BTreeMap<Arc<str>, Value>,
     pub(crate) seen: Vec<(RealPath, Seen)>,
+    /// What undo goes by.
+    #[serde(default)]
+    pub(crate) changes: Changes,
     /// Calls without an outcome, with the number of the process they ran in.
     open: Vec<(u64, Interrupted)>,
 }
@@ -147,21 +151,23 @@ struct Reading {
     offset: u64,
     state: BTreeMap<Arc<str>, Value>,
     seen: HashMap<RealPath, Seen>,
+    changes: Changes,
     open: BTreeMap<CallId, (u64, Interrupted)>,
 }
 
 impl From<Past> for Reading {
     fn from(past: Past) -> Self {
         let open = past.open.into_iter().map(|(run, call)| (call.call.clone(), (run, call)));
-        let (offset, state) = (past.offset, past.state);
-        Self { offset, state, seen: past.seen.into_iter().collect(), open: open.collect() }
+        let (offset, state, changes) = (past.offset, past.state, past.changes);
+        Self { offset, state, seen: past.seen.into_iter().collect(), changes, open: open.collect() }
     }
 }
 
 impl From<Reading> for Past {
     fn from(reading: Reading) -> Self {
-        let Reading { offset, state, seen, open } = reading;
-        Self { offset, state, seen: seen.into_iter().collect(), open: open.into_values().collect() }
+        let Reading { offset, state, seen, changes, open } = reading;
+        let (seen, open) = (seen.into_iter().collect(), open.into_values().collect());
+        Self { offset, state, seen, changes, open }
     }
 }
 
@@ -173,6 +179,11 @@ impl Reading {
                 let (tool, foreign_id) = (line.tool.unwrap_or_default().into_owned(), line.foreign_id);
                 self.open.insert(call.clone(), (line.run, Interrupted { call, tool, foreign_id }));
             }
+            "changing" => {
+                let tool = line.tool.unwrap_or_default().into_owned().into();
+                self.changes.add(ChangedBy { call, tool, turn: line.turn, files: line.changes });
+            }
+            "unchanged" => self.changes.take_out(&call, &line.unchanged),
             "ended" => {
                 self.open.remove(&call);
                 self.state.extend(line.session);
@@ -203,6 +214,25 @@ struct Line<'a> {
     session: Vec<(Arc<str>, Value)>,
     #[serde(default)]
     seen: Vec<(RealPath, Seen)>,
+    #[serde(default)]
+    turn: Option<u64>,
+    #[serde(default)]
+    changes: Vec<FileStep>,
+    #[serde(default)]
+    unchanged: Vec<RealPath>,
+}
+
+/// The changes of files that a session's log tells, and one value of its state.
+///
+/// # Errors
+/// Unavailable where the log can't be read.
+pub(crate) fn changes_in(
+    state: &dyn StateFolder,
+    session: &str,
+    key: &str,
+) -> Result<(Vec<ChangedBy>, Option<Value>), Failure> {
+    let past = read(state, session)?;
+    Ok((past.changes.list(), past.state.get(key).cloned()))
 }
 
 fn interrupted_line(lost: &Interrupted) -> Result<Vec<u8>, Failure> {

@@ -1,20 +1,23 @@
 //! The session itself.
 
 use super::{
-    Interrupted, LogEntry, Numbers,
-    record::Recorder,
+    ContentStore, Interrupted, LogEntry, Numbers,
+    changes::Changes,
+    record::{Recorder, log_file},
     resume::{Past, past},
 };
 use crate::{
     admission::Queue,
-    catalogue::{Catalogue, Snapshot, ToolSet},
+    catalogue::{Catalogue, Offer, Snapshot, ToolSet},
     event::{Bus, EventStream},
+    hooks::{HookSession, Hooks},
     seal::SpillStore,
 };
 use haft_core::{
-    Approver, CallId, Cancel, Clock, Event, Failure, NoApprover, Output, RealPath, Seen, StateFolder,
+    Approver, CallId, Cancel, ChangedBy, Clock, Event, Failure, NoApprover, Output, RealPath, Seen,
+    StateFolder,
 };
-use haft_policy::{Grant, Policy};
+use haft_policy::{Grant, Pin, Policy, Rule};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, HashMap},
@@ -43,6 +46,24 @@ pub trait Grants: Send + Sync {
     /// # Errors
     /// Invalid input where the rule doesn't parse; unavailable where it can't be saved.
     fn grant(&self, rule: &str, tool_hash: Option<Arc<str>>, keep: Keep) -> Result<Grant, Failure>;
+
+    /// Saves a rule that denies, and gives it.
+    ///
+    /// # Errors
+    /// As [`Grants::grant`].
+    fn deny(&self, rule: &str) -> Result<Rule, Failure>;
+}
+
+/// Remembers which definitions of foreign tools the user has let run.
+pub trait Pins: Send + Sync {
+    /// Whether this very definition is known.
+    fn look(&self, tool: &Offer) -> Pin;
+
+    /// Remembers it.
+    ///
+    /// # Errors
+    /// Unavailable where it can't be saved.
+    fn keep(&self, tool: &Offer) -> Result<(), Failure>;
 }
 
 /// What a session is made of.
@@ -63,6 +84,10 @@ pub struct SessionSetup {
     pub grants: Option<Arc<dyn Grants>>,
     /// Where log and long results go; without it nothing is kept.
     pub state: Option<Arc<dyn StateFolder>>,
+    /// What is asked before and after calls.
+    pub hooks: Arc<Hooks>,
+    /// Which definitions of foreign tools the user has let run; without it all of them count as known.
+    pub pins: Option<Arc<dyn Pins>>,
     /// Wall time for the log.
     pub clock: Arc<dyn Clock>,
 }
@@ -79,6 +104,8 @@ impl SessionSetup {
             approver: Arc::new(NoApprover),
             grants: None,
             state: None,
+            hooks: Arc::default(),
+            pins: None,
             clock,
         }
     }
@@ -103,6 +130,12 @@ pub struct Session {
     bus: Bus,
     recorder: Option<Recorder>,
     spill: SpillStore,
+    contents: ContentStore,
+    changes: Mutex<Changes>,
+    folder: Option<Arc<dyn StateFolder>>,
+    hooks_of_settings: Arc<Hooks>,
+    pins: Option<Arc<dyn Pins>>,
+    stop: Mutex<Option<String>>,
     run: Mutex<Cancel>,
     epoch: AtomicU64,
     interrupted: Vec<Interrupted>,
@@ -130,14 +163,22 @@ impl Session {
             }
             None => (Past::default(), Vec::new(), None, Numbers::Own(0.into())),
         };
+        let mut policy = setup.policy;
+        policy.marks = Self::known_marks(&past.state);
         let session = Arc::new(Self {
             id: setup.id.as_str().into(),
             snapshot: Mutex::new(Arc::new(setup.catalogue.snapshot().select(&setup.tools))),
             parent: setup.parent,
             catalogue: setup.catalogue,
             tools: setup.tools,
-            spill: SpillStore::new(setup.state, &setup.id),
-            policy: watch::Sender::new(Arc::new(setup.policy)),
+            spill: SpillStore::new(setup.state.clone(), &setup.id),
+            contents: ContentStore::new(setup.state.clone(), &setup.id),
+            changes: Mutex::new(past.changes),
+            folder: setup.state,
+            policy: watch::Sender::new(Arc::new(policy)),
+            hooks_of_settings: setup.hooks,
+            pins: setup.pins,
+            stop: Mutex::default(),
             approver: setup.approver,
             grants: setup.grants,
             state: Mutex::new(past.state),
@@ -207,8 +248,13 @@ impl Session {
     }
 
     /// Changes the policy; open questions are judged again.
+    ///
+    /// What the session has taken in stays.
     pub fn set_policy(&self, policy: Policy) {
-        self.policy.send_replace(Arc::new(policy));
+        self.policy.send_modify(|before| {
+            let (marks, temp) = (before.marks.clone(), before.temp.clone());
+            *before = Arc::new(Policy { marks, temp, ..policy });
+        });
     }
 
     /// Events of this session's calls.
@@ -269,6 +315,62 @@ impl Session {
 
     pub(crate) fn spill(&self) -> &SpillStore {
         &self.spill
+    }
+
+    /// The session above.
+    pub(crate) fn parent(&self) -> Option<&Self> {
+        self.parent.as_deref()
+    }
+
+    /// Where the workspace's state is kept.
+    pub(crate) fn state_folder(&self) -> Option<&Arc<dyn StateFolder>> {
+        self.folder.as_ref()
+    }
+
+    /// What is asked before and after calls.
+    pub fn hooks(&self) -> &Arc<Hooks> {
+        &self.hooks_of_settings
+    }
+
+    /// The session as hooks are told of it.
+    pub fn hook_session(&self) -> HookSession {
+        let transcript = self.folder.as_ref().map(|state| state.path(&log_file(&self.id)));
+        HookSession { id: Arc::clone(&self.id), transcript, mode: self.policy().mode }
+    }
+
+    /// Has the host end the run after this turn, since a hook said so.
+    pub(crate) fn ask_to_stop(&self, reason: String) {
+        lock(&self.stop).get_or_insert(reason);
+    }
+
+    /// Why a hook wants the run to end, once.
+    pub fn take_stop(&self) -> Option<String> {
+        lock(&self.stop).take()
+    }
+
+    /// Which foreign tools the user knows.
+    pub(crate) fn pins(&self) -> Option<&dyn Pins> {
+        self.pins.as_deref()
+    }
+
+    /// Contents of files before and after they were changed.
+    pub(crate) fn contents(&self) -> &ContentStore {
+        &self.contents
+    }
+
+    /// The last changes of files by calls, in order.
+    pub(crate) fn known_changes(&self) -> Vec<ChangedBy> {
+        lock(&self.changes).list()
+    }
+
+    /// Remembers what a call did to files.
+    pub(crate) fn changed(&self, change: ChangedBy) {
+        if change.files.is_empty() {
+            return;
+        }
+        lock(&self.changes).add(change);
+        // After it, so that a call that waits and goes by it looks again.
+        self.epoch.fetch_add(1, Ordering::Release);
     }
 
     pub(crate) fn run_number(&self) -> u64 {
@@ -339,6 +441,16 @@ impl Session {
         self.bus.publish(|| Event::GrantSaved { rule: rule.to_owned() });
         let keep = if keep == Keep::Always { "always" } else { "session" };
         self.record(LogEntry::Granted { rule: rule.to_owned(), keep: keep.to_owned() })
+    }
+
+    /// Turns a refusal into a rule that holds from the next call on.
+    pub(crate) fn deny_always(&self, rule: &str) -> Result<(), Failure> {
+        let grants = self.grants.as_ref().ok_or_else(|| {
+            Failure::internal("this host saves no answers; the refusal holds for this call only")
+        })?;
+        let denial = grants.deny(rule)?;
+        self.change_policy(|policy| policy.rules.push(denial));
+        self.record(LogEntry::Granted { rule: rule.to_owned(), keep: "deny".to_owned() })
     }
 
     pub(crate) fn change_policy(&self, change: impl FnOnce(&mut Policy)) {

@@ -1,7 +1,7 @@
 //! What a call may know of its session.
 
 use super::Session;
-use haft_core::{RealPath, Seen, SessionView};
+use haft_core::{ChangedBy, RealPath, Seen, SessionView};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -20,5 +20,13 @@ impl SessionView for Session {
 
     fn on_run_end(&self, hook: Box<dyn FnOnce() + Send>) {
         self.add_hook(hook);
+    }
+
+    fn changes(&self) -> Vec<ChangedBy> {
+        self.known_changes()
+    }
+
+    fn content(&self, hash: &str) -> Option<Vec<u8>> {
+        self.contents().get(hash)
     }
 }

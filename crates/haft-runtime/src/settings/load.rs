@@ -1,18 +1,18 @@
 //! One text of settings, read on its own.
 
 use super::{
-    ModelSetting, Origin, Place, Placed, Setting, SettingsSource, ToolSetting,
+    ModelSetting, Origin, Place, Placed, Setting, SettingsSource, TaintSetting, ToolSetting,
     section::{Document, Limit, List, Section},
 };
-use crate::catalogue::Problem;
+use crate::{catalogue::Problem, hooks::Hook};
 use haft_policy::{Action, Mode, Rule};
 use std::collections::BTreeMap;
 use toml::de::DeTable;
 
 /// What can stand at the root.
-const SECTIONS: [&str; 5] = ["permissions", "tools", "environment", "models", "roots"];
+const SECTIONS: [&str; 7] = ["permissions", "tools", "environment", "models", "roots", "taint", "hooks"];
 /// What the contract has and this version doesn't act on.
-const LATER: [&str; 5] = ["hooks", "sandbox", "taint", "mcp", "openapi"];
+const LATER: [&str; 3] = ["sandbox", "mcp", "openapi"];
 const PERMISSIONS: [&str; 6] = ["mode", "allow", "ask", "deny", "dangerous", "protectedBranches"];
 /// Keys of `[tools]` itself. A table under any name is a tool's.
 const TOOLS: [&str; 3] = ["include", "exclude", "folders"];
@@ -33,6 +33,8 @@ pub(super) struct Layer {
     pub(super) pass_env: Vec<Setting<String>>,
     pub(super) models: BTreeMap<String, ModelSetting>,
     pub(super) extra_roots: Vec<Setting<Placed>>,
+    pub(super) taint: TaintSetting,
+    pub(super) hooks: Vec<Hook>,
     pub(super) problems: Vec<Problem>,
 }
 
@@ -90,6 +92,12 @@ impl Layer {
         if let Some(section) = root.section("models") {
             self.read_models(&section);
         }
+        if let Some(section) = root.section("hooks") {
+            self.hooks = super::hook::read_hooks(&section);
+        }
+        if let Some(section) = root.section("taint") {
+            self.taint = TaintSetting::read(&section, place);
+        }
         if let Some(section) = root.section("roots") {
             section.only(&["extra"]);
             if section.counts("extra") {
@@ -122,16 +130,9 @@ impl Layer {
             }
         }
         if section.counts("dangerous") {
-            self.dangerous = read_dangerous(section, place);
+            self.dangerous = like_rules(section, "dangerous", place);
         }
         self.protected_branches = section.texts("protectedBranches").items;
-        if let Some(first) = self.protected_branches.first() {
-            document.problem(
-                first.origin.line,
-                "\"permissions.protectedBranches\" is read, but no gate of this version looks at it",
-                "until one does, deny pushing by a rule: deny = [\"bash(git push *)\"]",
-            );
-        }
     }
 
     fn read_rules(&mut self, section: &Section<'_>, action: Action, list: List, place: &Place) {
@@ -171,7 +172,7 @@ impl Layer {
         for (key, is_table) in section.keys() {
             if is_table {
                 self.tools
-                    .extend(section.section(key).map(|tool| (key.to_owned(), ToolSetting::read(&tool))));
+                    .extend(section.section(key).map(|tool| (key.to_owned(), ToolSetting::read(&tool, key))));
             } else if !TOOLS.contains(&key) {
                 section.document.problem(
                     section.line(key),
@@ -196,9 +197,9 @@ impl Layer {
 }
 
 /// What is written like a rule, but stands in no list.
-fn read_dangerous(section: &Section<'_>, place: &Place) -> Vec<Setting<String>> {
+pub(super) fn like_rules(section: &Section<'_>, key: &str, place: &Place) -> Vec<Setting<String>> {
     let document = section.document;
-    let mut items = section.texts("dangerous").items;
+    let mut items = section.texts(key).items;
     items.retain(|item| {
         let at = document.source.rule_origin(item.origin.line, place);
         let read = Rule::parse(Action::Ask, &item.value, &at);
@@ -278,7 +279,8 @@ mod tests {
             ("[models.m]\nmaxTokens = -1", 2, "whole number above 0", "maxTokens"),
             ("[sandbox]\nmode = 'on'", 1, "[sandbox] does nothing", "don't rely on it"),
             ("[mcp.servers.x]\ncommand = 'y'", 1, "[mcp] does nothing", "don't rely on it"),
-            ("[permissions]\nprotectedBranches = ['main']", 2, "no gate of this version", "git push"),
+            ("[taint]\naction = 'loud'", 2, "unknown variant", "one of these words"),
+            ("[taint]\nprivate = ['read(']", 2, "closing parenthesis", "like a rule"),
             ("[tools]\nexclude = = []", 2, "not valid TOML", "mend this line"),
         ];
         for (text, line, says, fix) in cases {

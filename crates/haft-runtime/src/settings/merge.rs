@@ -1,9 +1,14 @@
 //! All settings that hold for one workspace.
 
-use super::{ModelSetting, Place, Placed, Scope, Setting, SettingsSource, ToolSetting, load::Layer};
-use crate::catalogue::{Problem, ToolSet};
+use super::{
+    ModelSetting, Place, Placed, Scope, Setting, SettingsSource, TaintSetting, ToolSetting, load::Layer,
+};
+use crate::{
+    catalogue::{Problem, ToolSet},
+    hooks::Hook,
+};
 use haft_core::RealPath;
-use haft_policy::{Grant, Mode, Policy, Rule};
+use haft_policy::{Grant, Mode, Policy, Rule, Taint};
 use std::collections::BTreeMap;
 
 /// Settings of all scopes, put together: of single values the strongest scope's holds, rules add up.
@@ -31,6 +36,10 @@ pub struct Settings {
     pub models: BTreeMap<String, ModelSetting>,
     /// Further folders that count as inside.
     pub extra_roots: Vec<Setting<Placed>>,
+    /// The hooks of all scopes, strongest scope first.
+    pub hooks: Vec<Hook>,
+    /// What becomes of data that would leave a session which strangers can speak to.
+    pub taint: TaintSetting,
     /// What is wrong, and what was ignored.
     pub problems: Vec<Problem>,
 }
@@ -81,6 +90,8 @@ impl Settings {
         for (name, model) in layer.models {
             self.models.entry(name).or_insert(model);
         }
+        self.hooks.append(&mut layer.hooks);
+        self.taint.add_weaker(layer.taint);
         self.problems.append(&mut layer.problems);
         add(&mut self.folders, layer.folders, fixed.folders, &mut self.problems);
         add(&mut self.pass_env, layer.pass_env, fixed.pass_env, &mut self.problems);
@@ -113,6 +124,11 @@ impl Settings {
         policy.rules.clone_from(&self.rules);
         policy.grants = grants;
         policy.dangerous = self.dangerous.iter().map(|set| set.value.clone()).collect();
+        let values = |list: &[Setting<String>]| list.iter().map(|set| set.value.clone()).collect();
+        policy.protected_branches = values(&self.protected_branches);
+        policy.taint = self.taint.action.as_ref().map_or(Taint::default(), |set| set.value);
+        policy.private = values(&self.taint.private);
+        policy.untrusted = values(&self.taint.untrusted);
         policy.roots = roots;
         policy.roots.extend(self.extra_roots.iter().map(|set| set.value.absolute.clone()));
         policy

@@ -4,20 +4,31 @@
 //! Keeps the invariant "an untrusted workspace can only tighten": what a workspace brings counts whole only
 //! once its user said `haft trust`, which [`TrustFile`] remembers.
 
+mod edit;
+mod examples;
+mod hook;
+mod import;
 mod known;
 mod load;
 mod merge;
 mod model;
 mod origin;
+mod pins;
 mod section;
 mod source;
+mod taint;
 mod tool;
 mod trust;
 
+pub use edit::{Added, Additions, EditError, HookEntry, HookTarget, list_of};
+pub use examples::{Expected, RuleExample, RuleFile};
+pub use import::{HookFate, ImportError, ImportNote, Imported, ImportedHook, ImportedRule};
 pub(crate) use known::instead;
 pub use merge::Settings;
 pub use model::ModelSetting;
 pub use origin::{Origin, Scope, Setting};
+pub use pins::{PinnedPart, SavedPin, TrustPins};
 pub use source::{Place, Placed, SettingsSource};
-pub use tool::ToolSetting;
+pub use taint::TaintSetting;
+pub use tool::{HeaderSetting, ToolSetting};
 pub use trust::{SavedGrant, Trust, TrustFile};

@@ -187,6 +187,26 @@ impl<'a> Section<'a> {
         None
     }
 
+    /// The tables of a list, each with where it stands; none for what isn't a table, which is reported.
+    pub(super) fn tables(&self, key: &str) -> Vec<(Origin, Option<Section<'a>>)> {
+        let Some((span, value)) = self.entry(key) else {
+            return Vec::new();
+        };
+        let one = |span: Range<usize>, value: &'a DeValue<'a>| {
+            let origin = self.document.origin(&span);
+            if let DeValue::Table(table) = value {
+                (origin, Some(Section { document: self.document, name: self.full(key), table }))
+            } else {
+                self.wrong(key, &span, "a list of tables", "= [{ command = \"…\" }]");
+                (origin, None)
+            }
+        };
+        match value.get_ref() {
+            DeValue::Array(array) => array.iter().map(|item| one(item.span(), item.get_ref())).collect(),
+            other => vec![one(span, other)],
+        }
+    }
+
     fn value<T>(
         &self,
         key: &str,

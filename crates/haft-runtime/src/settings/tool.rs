@@ -5,6 +5,8 @@ use haft_core::{Exposure, Permission};
 use serde::Serialize;
 
 const KEYS: [&str; 4] = ["exposure", "permission", "enabled", "timeoutMs"];
+/// The keys of `[tools.fetch]` besides.
+const FETCH_KEYS: [&str; 6] = ["exposure", "permission", "enabled", "timeoutMs", "allowPrivate", "headers"];
 
 /// The settings of one tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -18,6 +20,22 @@ pub struct ToolSetting {
     pub enabled: Option<Setting<bool>>,
     /// Hard cap for one call in milliseconds.
     pub timeout_ms: Option<Setting<u64>>,
+    /// Of `fetch`: `host:port` of hosts that may be contacted though they aren't public.
+    pub allow_private: Vec<Setting<String>>,
+    /// Of `fetch`: headers by host.
+    pub headers: Vec<HeaderSetting>,
+}
+
+/// A header that is sent to one host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeaderSetting {
+    /// The host.
+    pub host: String,
+    /// The header's name.
+    pub name: String,
+    /// The environment variable that holds its value.
+    pub value_env: String,
 }
 
 impl ToolSetting {
@@ -32,8 +50,9 @@ impl ToolSetting {
     }
 
     /// Reads one table. What can only tighten counts from anywhere.
-    pub(super) fn read(section: &Section<'_>) -> Self {
-        section.only(&KEYS);
+    pub(super) fn read(section: &Section<'_>, name: &str) -> Self {
+        let is_fetch = name == "fetch";
+        section.only(if is_fetch { &FETCH_KEYS } else { &KEYS });
         let document = section.document;
         let permission = section.word::<Permission>("permission").filter(|set| {
             let tightens = set.value > Permission::Auto;
@@ -49,6 +68,12 @@ impl ToolSetting {
             enabled: off,
             exposure: section.counts("exposure").then(|| section.word("exposure")).flatten(),
             timeout_ms: section.counts("timeoutMs").then(|| section.number("timeoutMs")).flatten(),
+            allow_private: if is_fetch && section.counts("allowPrivate") {
+                section.texts("allowPrivate").items
+            } else {
+                Vec::new()
+            },
+            headers: if is_fetch && section.counts("headers") { headers(section) } else { Vec::new() },
         }
     }
 
@@ -57,9 +82,29 @@ impl ToolSetting {
         self.exposure = self.exposure.take().or(weaker.exposure);
         self.enabled = self.enabled.take().or(weaker.enabled);
         self.timeout_ms = self.timeout_ms.take().or(weaker.timeout_ms);
+        self.allow_private.extend(weaker.allow_private);
+        self.headers.extend(weaker.headers);
         self.permission = match (self.permission.take(), weaker.permission) {
             (Some(own), Some(other)) if other.value > own.value => Some(other),
             (own, other) => own.or(other),
         };
     }
+}
+
+/// `headers = [{ host = "…", name = "…", valueEnv = "…" }]`; what lacks a part is reported and left out.
+fn headers(section: &Section<'_>) -> Vec<HeaderSetting> {
+    let mut all = Vec::new();
+    for (origin, table) in section.tables("headers") {
+        let Some(table) = table else { continue };
+        table.only(&["host", "name", "valueEnv"]);
+        let part = |key| table.text(key).map(|set| set.value);
+        if let (Some(host), Some(name), Some(value_env)) = (part("host"), part("name"), part("valueEnv")) {
+            all.push(HeaderSetting { host, name, value_env });
+        } else {
+            let fix =
+                "write { host = \"api.example.com\", name = \"Authorization\", valueEnv = \"API_TOKEN\" }";
+            section.document.problem(origin.line, "a header needs host, name and valueEnv", fix);
+        }
+    }
+    all
 }

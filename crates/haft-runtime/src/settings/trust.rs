@@ -1,15 +1,18 @@
-//! What the user said about a workspace: whether it is trusted, and what may always run in it.
+//! What the user said about a workspace: whether it is trusted, what may always run in it, and which foreign tools
+//! were let run.
 //!
 //! One file a workspace, in the user's state folder and never in the workspace, so that no repository brings
 //! its own. A damaged file grants nothing and says so; it isn't written over either, since what it held can
 //! still be of use to a person.
 
+use super::pins::{SavedPin, fit};
 use crate::catalogue::Problem;
 use haft_core::{Failure, StateFolder};
 use haft_policy::{Action, Grant, Rule, RuleOrigin};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
+    collections::BTreeMap,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -47,6 +50,10 @@ pub struct Trust {
     pub trusted: bool,
     /// What may always run.
     pub saved: Vec<SavedGrant>,
+    /// What must never run.
+    pub denied: Vec<SavedGrant>,
+    /// The foreign tools that were let run, as they were then, by owner and name with a slash between.
+    pub pins: BTreeMap<String, SavedPin>,
     /// Where it is.
     pub path: String,
     /// Why it says nothing, where it is damaged.
@@ -75,6 +82,28 @@ impl Trust {
         }
         (grants, problems)
     }
+
+    /// The refusals as rules that deny. One that is no rule denies its tool, and is a problem.
+    pub fn denials(&self, place: &super::Place) -> (Vec<Rule>, Vec<Problem>) {
+        let at = RuleOrigin {
+            source: Some(self.path.clone()),
+            workspace: place.workspace.clone(),
+            home: place.home.clone(),
+            folder: place.workspace.clone(),
+        };
+        let (mut rules, mut problems) = (Vec::new(), Vec::new());
+        for denied in &self.denied {
+            rules.push(Rule::parse(Action::Deny, &denied.rule, &at).unwrap_or_else(|error| {
+                problems.push(problem(
+                    &self.path,
+                    format!("the refusal \"{}\" doesn't parse: {error}", denied.rule),
+                    "remove it with `haft permissions revoke`, and write it anew with `haft permissions deny`",
+                ));
+                Rule::broken(Action::Deny, &denied.rule, &at, &error)
+            }));
+        }
+        (rules, problems)
+    }
 }
 
 /// The trust file of one workspace.
@@ -92,6 +121,10 @@ struct Content {
     trusted: bool,
     #[serde(default)]
     grants: Vec<SavedGrant>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    denied: Vec<SavedGrant>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pins: BTreeMap<String, SavedPin>,
 }
 
 impl TrustFile {
@@ -111,12 +144,18 @@ impl TrustFile {
         let path = self.path();
         let read = self.state.read_tail(&self.at, FILE_MAX_BYTES).map_err(|failure| failure.text);
         match read.and_then(|bytes| self.parse(bytes.as_deref())) {
-            Ok(content) => {
-                Trust { trusted: content.trusted, saved: content.grants, path, problems: Vec::new() }
-            }
+            Ok(content) => Trust {
+                trusted: content.trusted,
+                saved: content.grants,
+                denied: content.denied,
+                pins: content.pins,
+                path,
+                problems: Vec::new(),
+            },
             Err(why) => {
                 let text = format!(
-                    "the trust file is damaged, so nothing is granted and the workspace isn't trusted: {why}"
+                    "the trust file is damaged, so nothing is granted, no tool counts as known, and the workspace isn't \
+                     trusted: {why}"
                 );
                 Trust { problems: vec![problem(&path, text, mend())], path, ..Trust::default() }
             }
@@ -142,16 +181,49 @@ impl TrustFile {
         })
     }
 
-    /// Takes a rule's grants back; says whether there were any.
+    /// Saves a refusal. The same rule is replaced.
+    ///
+    /// # Errors
+    /// As [`TrustFile::set_trusted`].
+    pub fn add_denial(&self, denial: &SavedGrant) -> Result<(), Failure> {
+        self.change(|content| {
+            content.denied.retain(|saved| saved.rule != denial.rule);
+            content.denied.push(denial.clone());
+        })
+    }
+
+    /// Remembers a foreign tool as it is, in place of what it was.
+    ///
+    /// # Errors
+    /// As [`TrustFile::set_trusted`].
+    pub fn add_pin(&self, key: &str, pin: &SavedPin) -> Result<(), Failure> {
+        self.change(|content| {
+            content.pins.insert(key.to_owned(), pin.clone());
+            fit(&mut content.pins, key);
+        })
+    }
+
+    /// The file as it is, for whoever looks often and reads it only where it changed; none where it can't be read.
+    pub(super) fn bytes(&self) -> Option<Vec<u8>> {
+        self.state.read_tail(&self.at, FILE_MAX_BYTES).ok().flatten()
+    }
+
+    /// The pins in what [`TrustFile::bytes`] gave; none where that is damaged.
+    pub(super) fn pins_in(&self, bytes: Option<&[u8]>) -> BTreeMap<String, SavedPin> {
+        self.parse(bytes).map(|content| content.pins).unwrap_or_default()
+    }
+
+    /// Takes a rule's grants and refusals back; says whether there were any.
     ///
     /// # Errors
     /// As [`TrustFile::set_trusted`].
     pub fn remove_grant(&self, rule: &str) -> Result<bool, Failure> {
         let mut found = false;
         self.change(|content| {
-            let before = content.grants.len();
+            let before = content.grants.len() + content.denied.len();
             content.grants.retain(|saved| saved.rule != rule);
-            found = content.grants.len() < before;
+            content.denied.retain(|saved| saved.rule != rule);
+            found = content.grants.len() + content.denied.len() < before;
         })?;
         Ok(found)
     }
@@ -181,7 +253,14 @@ impl TrustFile {
     fn parse(&self, bytes: Option<&[u8]>) -> Result<Content, String> {
         let Some(bytes) = bytes else {
             let workspace = self.workspace.clone();
-            return Ok(Content { version: VERSION, workspace, trusted: false, grants: Vec::new() });
+            return Ok(Content {
+                version: VERSION,
+                workspace,
+                trusted: false,
+                grants: Vec::new(),
+                denied: Vec::new(),
+                pins: BTreeMap::new(),
+            });
         };
         let content: Content = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         if content.version != VERSION {
@@ -195,7 +274,8 @@ impl TrustFile {
 }
 
 fn mend() -> &'static str {
-    "remove the file, then run `haft trust` again; what was always allowed is asked once more"
+    "remove the file, then run `haft trust` again; what was always allowed, and tools that ran before, are asked about \
+     once more"
 }
 
 fn problem(path: &str, text: String, fix: &str) -> Problem {
@@ -213,7 +293,7 @@ mod tests {
     use super::super::Place;
     use super::*;
     use haft_core::{Change, Counter, LineLog, SpillFile, StateEntry};
-    use std::{collections::BTreeMap, sync::Mutex};
+    use std::sync::Mutex;
 
     #[derive(Default)]
     struct Kept(Mutex<BTreeMap<String, Vec<u8>>>);
@@ -277,6 +357,24 @@ mod tests {
         SavedGrant::new(rule, hash.map(Arc::from), UNIX_EPOCH + std::time::Duration::from_secs(7))
     }
 
+    fn pin(hash: &str) -> SavedPin {
+        SavedPin { hash: hash.into(), parts: Vec::new(), pinned_at: 7 }
+    }
+
+    #[test]
+    fn a_pin_lasts_takes_the_place_of_the_last_one_and_leaves_the_rest_alone() {
+        let file = TrustFile::new(Arc::new(Kept::default()), "/w");
+        file.set_trusted(true).unwrap();
+        for hash in ["h1", "h2"] {
+            file.add_pin("o/x", &pin(hash)).unwrap();
+        }
+        file.add_grant(&saved("bash(ls)", None)).unwrap();
+        let trust = file.load();
+        assert!(trust.trusted && trust.saved.len() == 1);
+        assert_eq!(trust.pins, BTreeMap::from([("o/x".to_owned(), pin("h2"))]));
+        assert_eq!(file.pins_in(file.bytes().as_deref()), trust.pins);
+    }
+
     #[test]
     fn trust_and_grants_last_and_stay_in_their_workspace() {
         let state = Arc::new(Kept::default());
@@ -319,8 +417,10 @@ mod tests {
             assert!(!trust.trusted && trust.saved.is_empty(), "{content}");
             assert!(trust.problems[0].text.contains("nothing is granted"), "{content}");
             assert!(trust.problems[0].fix.contains("haft trust"));
-            let refused = file.add_grant(&saved("bash", None)).unwrap_err();
-            assert!(refused.text.contains("remove the file"), "{content}");
+            for refused in [file.add_grant(&saved("bash", None)), file.add_pin("o/x", &pin("h1"))] {
+                assert!(refused.unwrap_err().text.contains("remove the file"), "{content}");
+            }
+            assert!(file.pins_in(file.bytes().as_deref()).is_empty(), "{content}");
             assert_eq!(state.0.lock().unwrap().get(&file.at), Some(&before));
         }
     }

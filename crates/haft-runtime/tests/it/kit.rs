@@ -288,6 +288,12 @@ impl Grants for Kept {
             Rule::parse(Action::Allow, rule, &at).map_err(|error| Failure::invalid(error.to_string()))?;
         Ok(Grant { rule, tool_hash })
     }
+
+    fn deny(&self, rule: &str) -> Result<Rule, Failure> {
+        let folder = self.0.absolute();
+        let at = RuleOrigin { workspace: folder.clone(), folder, ..RuleOrigin::default() };
+        Rule::parse(Action::Deny, rule, &at).map_err(|error| Failure::invalid(error.to_string()))
+    }
 }
 
 /// A recorded session beside the harness's own; nobody is there to answer unless `change` says who.

@@ -7,8 +7,8 @@ use super::{
     script::{QUIET, argv},
 };
 use haft_core::{
-    Captured, Command, Cx, Effects, Exit, Failure, FailureKind, Output, Permission, Preview, SessionView,
-    Shape, Spec, Stdio, StopReason, Tool, Touch,
+    Captured, Command, Cx, Effects, Exit, Failure, FailureKind, Output, Preview, SessionView, Shape, Shell,
+    Spec, Stdio, StopReason, Tool, Touch,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -33,7 +33,6 @@ impl Tool for BashTool {
             .with_input_aliases("cwd", &["workdir"])
             .with_category("shell")
             .with_capabilities(&["shell.arbitrary"])
-            .with_permission(Permission::Confirm)
             .with_timeout(Duration::from_millis(TIMEOUT_MAX_MS) + GRACE)
             .with_display("❯", "Running")
             .long_running()
@@ -65,13 +64,12 @@ impl Tool for BashTool {
                 cx.partial(String::from_utf8_lossy(bytes));
             };
             let processes = &cx.world.processes;
-            let bash = processes.run(command("bash", &input, &place), &cx.cancel, &mut push).await;
-            match bash {
-                Err(failure) if failure.kind == FailureKind::NotFound => {
-                    processes.run(command("sh", &input, &place), &cx.cancel, &mut push).await
-                }
-                ended => ended,
-            }
+            // The gates read the line as this shell's language.
+            let shell = match processes.shell() {
+                Shell::Bash => "bash",
+                Shell::Posix => "sh",
+            };
+            processes.run(command(shell, &input, &place), &cx.cancel, &mut push).await
         };
         let took = cx.world.clock.now().duration_since(started).unwrap_or_default();
         let captured = capture.finish();

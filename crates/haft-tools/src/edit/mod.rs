@@ -14,3 +14,8 @@ mod refusal;
 mod tool;
 
 pub(crate) use tool::EditTool;
+#[cfg(feature = "fuzzing")]
+pub(crate) use {
+    input::Replacement,
+    plan::{apply, plan},
+};

@@ -1,7 +1,7 @@
 //! What `read` takes.
 
-use super::page::Columns;
-use haft_core::{Failure, PathArg};
+use super::{page::Columns, pages};
+use haft_core::{Failure, PageRange, PathArg};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -16,6 +16,8 @@ pub(crate) struct ReadInput {
     pub(crate) limit: Option<u64>,
     /// Part of long lines, as "200-400"
     pub(crate) columns: Option<String>,
+    /// Pages of a PDF or cells of a notebook, as "1-5"
+    pub(crate) pages: Option<String>,
 }
 
 impl ReadInput {
@@ -32,5 +34,18 @@ impl ReadInput {
                 ))
             }),
         }
+    }
+
+    /// The pages or cells to show, where some are asked for.
+    ///
+    /// # Errors
+    /// Invalid input where the text is no range.
+    pub(crate) fn pages(&self) -> Result<Option<PageRange>, Failure> {
+        let Some(text) = self.pages.as_deref() else { return Ok(None) };
+        pages::parse(text).map(Some).ok_or_else(|| {
+            Failure::invalid(format!(
+                "/pages must be one or two numbers from 1, as \"3\" or \"1-5\", and is \"{text}\""
+            ))
+        })
     }
 }

@@ -1,14 +1,22 @@
 //! One look at a path: what stands there, and the text that shows it.
 
 use super::{
-    folder,
+    cells, folder,
+    media::{Binary, Found, MEDIA_MAX_BYTES},
     page::{Columns, Page, Pager, Wish},
     source::Source,
     survey::{self, Survey},
 };
-use crate::text::{Coding, binary, grouped, names, paths, size, whole::WHOLE_MAX_BYTES};
+use crate::{
+    notebook::Notebook,
+    text::{
+        Coding, binary, grouped, names, paths, size,
+        whole::{WHOLE_MAX_BYTES, read_whole},
+    },
+};
 use haft_core::{
-    Block, Cancel, Failure, FileKind, Files, OUTPUT_MAX_LINES, Output, RealPath, Seen, Truncation,
+    Block, Cancel, Failure, FileKind, Files, Media, OUTPUT_MAX_LINES, Output, PageRange, RealPath, Seen,
+    Truncation,
 };
 use serde_json::json;
 use std::fmt::Write as _;
@@ -24,11 +32,16 @@ pub(crate) struct Look {
     pub(crate) limit: u64,
     /// Which part of each line.
     pub(crate) columns: Columns,
+    /// Which pages or cells, where some are asked for.
+    pub(crate) pages: Option<PageRange>,
+    /// Whether a notebook is shown as the text that it is.
+    pub(crate) is_plain: bool,
 }
 
 /// Where to look.
 pub(crate) struct Job<'a> {
     pub(crate) files: &'a dyn Files,
+    pub(crate) media: &'a dyn Media,
     /// The path as it was written.
     pub(crate) written: &'a str,
     /// The path that it stands for.
@@ -51,30 +64,59 @@ impl Look {
     ///
     /// # Errors
     /// What [`Files`] answers, and cancelled.
-    pub(crate) fn at(&self, job: &Job<'_>) -> Result<Output, Failure> {
+    pub(crate) fn at(&self, job: &Job<'_>) -> Result<Found, Failure> {
         let (files, at) = (job.files, job.at);
         let name = paths::shown(at, &files.workspace());
         let stat = files.stat(at)?;
         if stat.kind == FileKind::Folder {
             let listing = files.list(at, folder::ENTRIES_MAX)?;
-            return Ok(Output::text(folder::show(&name, &listing)));
+            return Ok(Found::Shown(Output::text(folder::show(&name, &listing))));
         }
         let len = stat.len;
         let source = Source::open(files, at, stat)?;
         let head = source.read(0, binary::HEAD_BYTES)?;
-        let mut output = if binary::is_binary(&head) {
-            Output::text(binary::describe(&name, &head, len))
+        let mut found = if binary::is_binary(&head) {
+            Binary { name: &name, head: &head, len }.found(job, self.pages, self.offset)?
+        } else if !self.is_plain && len <= MEDIA_MAX_BYTES && is_notebook(at.file_name()) {
+            Found::Shown(self.notebook(job, &name, &source)?)
         } else {
-            let mut shown = self.show(&source, job.cancel)?;
-            if shown.changed {
-                shown = self.show(&source, job.cancel)?;
-            }
-            output(job, &name, shown)
+            Found::Shown(self.text(job, &name, &source)?)
         };
         if let Some(note) = names::real_name(job.written, at) {
-            output.content.push(Block::text(format!("({note})")));
+            let note = Block::text(format!("({note})"));
+            match &mut found {
+                Found::Shown(output) => output.content.push(note),
+                Found::Document(document) => document.note = Some(note),
+            }
         }
-        Ok(output)
+        Ok(found)
+    }
+
+    fn text(&self, job: &Job<'_>, name: &str, source: &Source<'_>) -> Result<Output, Failure> {
+        let mut shown = self.show(source, job.cancel)?;
+        if shown.changed {
+            shown = self.show(source, job.cancel)?;
+        }
+        Ok(output(job, name, shown))
+    }
+
+    /// The cells of a notebook; one that is broken is shown as text, so that it can be mended.
+    fn notebook(&self, job: &Job<'_>, name: &str, source: &Source<'_>) -> Result<Output, Failure> {
+        let bytes = read_whole(job.files, job.at, job.cancel)?;
+        let text = bytes.strip_prefix(Coding::Utf8Bom.bom()).unwrap_or(&bytes);
+        let text = std::str::from_utf8(text).map_err(|_| "it isn't UTF-8".to_owned());
+        match text.and_then(Notebook::parse) {
+            Ok(notebook) => {
+                let wish = cells::Wish { offset: self.offset, limit: self.limit, pages: self.pages };
+                let metadata = json!({"path": job.at.absolute(), "cells": notebook.cells.len()});
+                Ok(Output::text(cells::show(name, &notebook, &wish)).with_metadata(metadata))
+            }
+            Err(why) => {
+                let mut output = self.text(job, name, source)?;
+                output.content.push(Block::text(format!("({name} can't be shown by cells: {why})")));
+                Ok(output)
+            }
+        }
     }
 
     /// Both passes; says whether the file changed meanwhile.
@@ -100,6 +142,10 @@ impl Look {
         let changed = source.stat()? != before;
         Ok(Shown { survey, page: pager.finish(), first, limit: self.limit, changed })
     }
+}
+
+fn is_notebook(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, ending)| ending.eq_ignore_ascii_case("ipynb"))
 }
 
 /// What is said of a file, which goes by `name`.

@@ -3,8 +3,11 @@
 use super::{
     input::ReadInput,
     look::{Job, Look, lines_max},
+    media::Found,
 };
-use haft_core::{Cx, Effects, Failure, FileKind, Output, Permission, Risk, SessionView, Spec, Tool, Touch};
+use haft_core::{
+    Cx, Effects, Failure, FileKind, Media, Output, Permission, Risk, SessionView, Spec, Tool, Touch,
+};
 use std::sync::Arc;
 
 /// A file of at most this length is read where the call runs: handing it to another thread and back would take
@@ -12,8 +15,11 @@ use std::sync::Arc;
 const INLINE_MAX_BYTES: u64 = 64 * 1024;
 
 /// Shows files and folders.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ReadTool;
+#[derive(Clone)]
+pub(crate) struct ReadTool {
+    /// Decodes what isn't text.
+    pub(crate) media: Arc<dyn Media>,
+}
 
 impl Tool for ReadTool {
     type Input = ReadInput;
@@ -37,6 +43,7 @@ impl Tool for ReadTool {
         if input.limit == Some(0) {
             return Err(Failure::invalid("/limit must be at least 1; leave it out for as many lines as fit"));
         }
+        input.pages()?;
         input.columns().map(|_| ())
     }
 
@@ -50,11 +57,21 @@ impl Tool for ReadTool {
             offset: input.offset.unwrap_or(1),
             limit: input.limit.unwrap_or(u64::MAX).min(lines_max()),
             columns: input.columns()?,
+            pages: input.pages()?,
+            is_plain: input.columns.is_some(),
         };
         let (files, cancel) = (Arc::clone(&cx.world.files), cx.cancel.clone());
         let is_small =
             files.stat(&at).is_ok_and(|stat| stat.kind == FileKind::File && stat.len <= INLINE_MAX_BYTES);
-        let job = move || look.at(&Job { files: &*files, written: &input.path.0, at: &at, cancel: &cancel });
-        if is_small { job() } else { cx.blocking(job).await }
+        let media = Arc::clone(&self.media);
+        let job = move || {
+            let (files, media) = (&*files, &*media);
+            look.at(&Job { files, media, written: &input.path.0, at: &at, cancel: &cancel })
+        };
+        let found = if is_small { job() } else { cx.blocking(job).await };
+        match found? {
+            Found::Shown(output) => Ok(output),
+            Found::Document(document) => document.show(&*self.media, &cx.cancel).await,
+        }
     }
 }

@@ -82,8 +82,8 @@ pub(crate) fn line_at(text: &[u8], index: usize) -> u64 {
 mod tests {
     use super::*;
     use haft_core::{
-        Entry, FileChange, FileKind, FileLock, GrepHit, GrepQuery, Listing, PathArg, Stat, WalkOptions,
-        WalkReport, WriteMode,
+        Entry, FileChange, FileKind, FileLock, FileOp, GrepHit, GrepQuery, Listing, PathArg, Stat,
+        WalkOptions, WalkReport, WriteMode,
     };
     use std::{
         ops::ControlFlow,
@@ -145,6 +145,10 @@ mod tests {
         }
 
         fn write(&self, _: &RealPath, _: &[u8], _: &WriteMode) -> Result<FileChange, Failure> {
+            unused()
+        }
+
+        fn apply(&self, _: &[FileOp]) -> Result<Vec<FileChange>, Failure> {
             unused()
         }
 

@@ -9,10 +9,15 @@ use serde_json::{Value, json};
 /// Words by which a text tells its reader to do something, or what would be right.
 #[rustfmt::skip] // a list of words
 const NEXT_STEPS: &[&str] = &[
-    "add", "call", "check", "correct", "did you mean", "find another way", "find the place", "give", "join",
-    "leave", "list", "makes one", "missing", "must", "name", "nearest names are", "needs a backslash", "pass",
-    "read", "rename", "required", "send", "set", "try", "use", "wait", "write",
+    "add", "call", "check", "correct", "did you mean", "find another way", "find the place", "give", "insert one",
+    "its cells are", "join", "leave", "list", "makes one", "missing", "must", "name", "nearest names are",
+    "needs a backslash", "needs after", "needs source", "pass", "read", "rename", "required", "send", "set", "try",
+    "use", "wait", "write",
 ];
+
+/// A notebook with one cell.
+const NOTEBOOK: &str = "{\n \"cells\": [\n  {\n   \"cell_type\": \"raw\",\n   \"id\": \"q\",\n   \"metadata\": {},\n   \
+    \"source\": []\n  }\n ],\n \"metadata\": {},\n \"nbformat\": 4,\n \"nbformat_minor\": 5\n}\n";
 
 async fn zoo() -> Harness {
     let kit = denying("read(secret/**)", Answers::yes());
@@ -26,6 +31,8 @@ async fn zoo() -> Harness {
     call(&kit, "read", json!({"path": "seen in part", "limit": 1})).await;
     read(&kit, "changed").await;
     kit.write("changed", "2\n");
+    kit.write("n.ipynb", NOTEBOOK);
+    kit.register(haft_runtime::undo_tool());
     kit
 }
 
@@ -93,11 +100,86 @@ fn refused() -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn has_next_step(text: &str) -> bool {
+/// Calls of the tools that change many files, cells or whole calls; they must not succeed in the zoo either.
+fn refused_in_many() -> Vec<(&'static str, Value)> {
+    let envelope = |body: &str| json!({"patch": format!("*** Begin Patch\n{body}\n*** End Patch\n")});
+    let diff = |body: &str| json!({"patch": format!("--- a/f\n+++ b/f\n{body}")});
+    let cell = |more: Value| {
+        let mut input = json!({"path": "n.ipynb", "cell": "q"});
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        input
+    };
+    vec![
+        ("patch", json!({})),
+        ("patch", json!({"patch": ""})),
+        ("patch", json!({"patch": "hello"})),
+        ("patch", json!({"patch": "*** Begin Patch\n*** Add File: z\n+x"})),
+        ("patch", envelope("*** Update File: gone\n-a\n+b")),
+        ("patch", envelope("*** Update File: f\n-something else\n+b")),
+        ("patch", envelope("*** Update File: f\n-a\n+x")),
+        ("patch", envelope("*** Update File: f\n-x\n+b")),
+        ("patch", envelope("*** Update File: f\n@@ zzz\n-a\n+x")),
+        ("patch", envelope("*** Update File: f\n-b\n+x\n*** Delete File: f")),
+        ("patch", envelope("*** Update File: latin\n+\u{2603}")),
+        ("patch", envelope("*** Update File: bin\n-a\n+x")),
+        ("patch", envelope("*** Update File: d\n-a\n+x")),
+        ("patch", envelope("*** Update File: p\n-a\n+x")),
+        ("patch", envelope("*** Add File: f\n+x")),
+        ("patch", envelope("*** Add File: f/x\n+x")),
+        ("patch", envelope("*** Delete File: gone")),
+        ("patch", envelope("*** Update File: f\n*** Move to: bin\n-b\n+x")),
+        ("patch", diff("@@ -1,0 +2 @@\n+x\n")),
+        ("patch", diff("@@ -9 +9 @@\n-zzz\n+x\n")),
+        ("patch", json!({"patch": "@@ -1 +1 @@\n-a\n+x\n"})),
+        ("patch", json!({"patch": "--- a/f\n+++ b/g\n@@ -1 +1 @@\n-a\n+x\n"})),
+        ("patch", json!({"patch": "diff --git a/bin b/bin\nindex 1..2\nGIT binary patch\n"})),
+        ("replace", json!({"pattern": "a"})),
+        ("replace", json!({"pattern": "", "replacement": "x"})),
+        ("replace", json!({"pattern": "a(", "replacement": "x"})),
+        ("replace", json!({"pattern": "(a)", "replacement": "$1b"})),
+        ("replace", json!({"pattern": "a", "replacement": "x", "glob": "[x"})),
+        ("replace", json!({"pattern": "a", "replacement": "x", "paths": ["gone"]})),
+        ("notebook_edit", json!({"path": "n.ipynb"})),
+        ("notebook_edit", json!({"path": "f", "cell": "q", "source": "x"})),
+        ("notebook_edit", json!({"path": "gone", "cell": "q", "source": "x"})),
+        ("notebook_edit", json!({"path": "d", "cell": "q", "source": "x"})),
+        ("notebook_edit", cell(json!({}))),
+        ("notebook_edit", cell(json!({"action": "insert"}))),
+        ("notebook_edit", cell(json!({"action": "move"}))),
+        ("notebook_edit", cell(json!({"action": "delete", "source": "x"}))),
+        ("notebook_edit", cell(json!({"action": "turn", "source": "x"}))),
+        ("notebook_edit", cell(json!({"type": "poem", "source": "x"}))),
+        ("notebook_edit", cell(json!({"cell": "zzz", "source": "x"}))),
+        ("diff", json!({})),
+        ("diff", json!({"a": "f"})),
+        ("diff", json!({"a": "f", "b": "gone"})),
+        ("diff", json!({"a": "f", "b": "d"})),
+        ("diff", json!({"a": "f", "b": "p"})),
+        ("diff", json!({"a": "f", "b": "f", "staged": true})),
+        ("undo", json!({})),
+        ("undo", json!({"turn": 7})),
+        ("undo", json!({"call": "999"})),
+        ("undo", json!({"call": "three"})),
+        ("undo", json!({"call": "3", "turn": 1})),
+    ]
+}
+
+/// Whether a text tells to do with the tool what was just done with it.
+fn advises_itself(tool: &str, text: &str) -> bool {
+    let text = words(text);
+    ["use", "with", "by", "try", "call"].iter().any(|verb| text.contains(&format!(" {verb} {tool} ")))
+}
+
+/// The words of a text in small letters, each between two blanks.
+fn words(text: &str) -> String {
     let text = text.to_lowercase();
     let words: Vec<&str> =
-        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let text = format!(" {} ", words.join(" "));
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
+    format!(" {} ", words.join(" "))
+}
+
+fn has_next_step(text: &str) -> bool {
+    let text = words(text);
     NEXT_STEPS.iter().any(|step| text.contains(&format!(" {step} ")))
 }
 
@@ -105,11 +187,11 @@ fn has_next_step(text: &str) -> bool {
 async fn every_refusal_names_a_next_step() {
     let kit = zoo().await;
     let mut without = Vec::new();
-    for (tool, input) in refused() {
+    for (tool, input) in refused().into_iter().chain(refused_in_many()) {
         let ended = call(&kit, tool, input.clone()).await;
         let text = ended.output.joined_text();
         let shown: String = input.to_string().chars().take(60).collect();
-        if ended.outcome.is_completed() || !has_next_step(&text) {
+        if ended.outcome.is_completed() || !has_next_step(&text) || advises_itself(tool, &text) {
             without.push(format!("{tool} {shown}: {:?}: {text}", ended.outcome));
         }
     }
@@ -143,7 +225,7 @@ async fn a_refusal_leaves_every_file_as_it_was() {
     let kit = zoo().await;
     let sums = "find . -type f | sort | xargs -d '\\n' cksum; find . | sort";
     let before = kit.sh(sums).await;
-    for (tool, input) in refused() {
+    for (tool, input) in refused().into_iter().chain(refused_in_many()) {
         call(&kit, tool, input).await;
     }
     assert_eq!(kit.sh(sums).await, before);

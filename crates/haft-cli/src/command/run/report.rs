@@ -95,6 +95,7 @@ fn name(end: &AgentEnd) -> &'static str {
     match end {
         AgentEnd::Done => "done",
         AgentEnd::StoppedByUser { .. } => "stopped-by-user",
+        AgentEnd::StoppedByHook { .. } => "stopped-by-hook",
         AgentEnd::Loop { .. } => "loop",
         AgentEnd::MaxTurns => "max-turns",
         AgentEnd::TokenLimit => "token-limit",
@@ -110,6 +111,7 @@ pub(crate) fn why(end: &AgentEnd) -> Option<String> {
     Some(match end {
         AgentEnd::Done => return None,
         AgentEnd::StoppedByUser { tool } => format!("stopped: you refused {tool}"),
+        AgentEnd::StoppedByHook { reason } => format!("stopped by a hook: {reason}"),
         AgentEnd::Loop { what } => format!("stopped: the model went round in circles ({what})"),
         AgentEnd::MaxTurns => {
             "stopped: the most turns of one run are used up; --max-turns allows more".to_owned()

@@ -112,7 +112,7 @@ fn is_sent(app: &App, snapshot: &Snapshot, name: &str) -> bool {
     snapshot.get(name).is_some_and(|offer| {
         let spec = offer.spec();
         // As the agent and the MCP server do.
-        let sent = matches!(spec.exposure, Exposure::Direct | Exposure::Deferred);
+        let sent = spec.exposure == Exposure::Direct || spec.always_load;
         sent && !app.policy().denies_tool_whole(spec, &offer.name)
     })
 }

@@ -1,6 +1,10 @@
 //! Finds the command folders of a root; one bad folder never affects another.
 
-use super::{CommandTool, Manifest, ManifestText, content, parse};
+use super::{
+    CommandTool, Manifest, ManifestText,
+    content::{self, Hashed},
+    parse,
+};
 use crate::catalogue::Problem;
 use haft_core::{Failure, FailureKind, FileKind, Files, PathArg, RealPath};
 use std::sync::Arc;
@@ -22,8 +26,6 @@ pub struct CommandRoot {
     pub owner: String,
     /// Whether stdout and stderr come as one stream, as the older form has it.
     pub merged: bool,
-    /// Why every call of its tools asks, where it does: for a workspace that nobody vouched for.
-    pub ask: Option<Arc<str>>,
 }
 
 impl CommandRoot {
@@ -31,14 +33,7 @@ impl CommandRoot {
     pub fn new(path: RealPath, shown: impl Into<String>) -> Self {
         let shown = shown.into();
         let merged = path.absolute().ends_with(".pequenin/tools");
-        Self { path, owner: format!("folder:{shown}"), shown, merged, ask: None }
-    }
-
-    /// Makes every call of its tools ask, for that reason.
-    #[must_use]
-    pub fn asking(mut self, reason: &str) -> Self {
-        self.ask = Some(reason.into());
-        self
+        Self { path, owner: format!("folder:{shown}"), shown, merged }
     }
 
     fn problem(&self, path: String, text: String, fix: &str) -> Problem {
@@ -110,7 +105,7 @@ pub fn load_folder(files: &dyn Files, root: &CommandRoot, name: &str) -> (Option
         return (None, problems);
     }
     match content::hash(files, &folder, &text) {
-        Ok(hash) => (Some(tool(root, folder, manifest, (hash, path))), problems),
+        Ok(hashed) => (Some(tool(root, folder, manifest, (hashed, path))), problems),
         Err(why) => {
             let fix = "keep only what the tool needs in its folder; a venv or node_modules beside it";
             problems.push(from.problem(
@@ -127,7 +122,7 @@ fn tool(
     root: &CommandRoot,
     folder: RealPath,
     manifest: Manifest,
-    (hash, path): (Arc<str>, String),
+    (hashed, path): (Hashed, String),
 ) -> CommandTool {
     CommandTool {
         spec: Arc::new(manifest.spec),
@@ -135,10 +130,10 @@ fn tool(
         output: manifest.output,
         folder,
         merged: root.merged,
-        hash,
+        hash: hashed.hash,
+        entries: hashed.entries.into(),
         path,
         name_line: manifest.name_line,
-        ask: root.ask.clone(),
     }
 }
 

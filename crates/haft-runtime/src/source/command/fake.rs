@@ -2,9 +2,9 @@
 
 use haft_core::{
     BoxFuture, CallId, Cancel, Capture, Captured, Clock, Command, Cx, Ended, Entry, Exit, Failure,
-    FileChange, FileKind, FileLock, Files, GrepHit, GrepQuery, Http, HttpRequest, HttpResponse, Listing,
-    Nested, PathArg, Pool, Processes, Progress, RealPath, Request, Seen, SessionView, Shape, Sink, Stat,
-    Status, Stdio, StopReason, WalkOptions, WalkReport, World, WriteMode,
+    FileChange, FileKind, FileLock, FileOp, Files, GrepHit, GrepQuery, Http, HttpRequest, HttpResponse,
+    Listing, Nested, PathArg, Pool, Processes, Progress, RealPath, Request, Seen, SessionView, Shape, Sink,
+    Stat, Status, Stdio, StopReason, WalkOptions, WalkReport, Web, WebPage, WebRequest, World, WriteMode,
 };
 use serde_json::Value;
 use std::{
@@ -86,6 +86,10 @@ impl Files for Tree {
         unused()
     }
 
+    fn apply(&self, _: &[FileOp]) -> Result<Vec<FileChange>, Failure> {
+        unused()
+    }
+
     fn walk(
         &self,
         _: &RealPath,
@@ -149,6 +153,10 @@ impl Process {
 }
 
 impl Processes for Process {
+    fn locate(&self, _: &str) -> Option<String> {
+        None
+    }
+
     fn run<'a>(
         &'a self,
         command: Command,
@@ -179,6 +187,12 @@ struct Rest;
 
 impl Http for Rest {
     fn send(&self, _: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, Failure>> {
+        Box::pin(std::future::ready(unused()))
+    }
+}
+
+impl Web for Rest {
+    fn fetch(&self, _: WebRequest) -> BoxFuture<'_, Result<WebPage, Failure>> {
         Box::pin(std::future::ready(unused()))
     }
 }
@@ -245,6 +259,7 @@ pub(super) fn cx(process: Process) -> Cx {
             files: Arc::new(Tree::default()),
             processes: Arc::new(process),
             http: Arc::new(Rest),
+            web: Arc::new(Rest),
             clock: Arc::new(Rest),
             pool: Arc::new(Rest),
         },

@@ -221,7 +221,7 @@ mod tests {
             hash: "h".into(),
             path: "t/x/tool.json".into(),
             name_line: 2,
-            ask: None,
+            entries: Arc::from([]),
         }
     }
 

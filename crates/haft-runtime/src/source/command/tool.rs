@@ -1,9 +1,8 @@
 //! A tool whose code is a command.
 
-use super::{CommandLine, OutputForm, run};
+use super::{CommandLine, OutputForm, content, run};
 use haft_core::{
-    AnyTool, Bound, BoxFuture, Command, Cx, Effects, Failure, Output, OwnCheck, Preview, RealPath,
-    SessionView, Spec, Why,
+    AnyTool, Bound, BoxFuture, Command, Cx, Effects, Failure, Output, Preview, RealPath, SessionView, Spec,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -17,9 +16,10 @@ pub struct CommandTool {
     pub(super) folder: RealPath,
     pub(super) merged: bool,
     pub(super) hash: Arc<str>,
+    /// Name and digest of each entry of its folder.
+    pub(super) entries: Arc<[(String, String)]>,
     pub(super) path: String,
     pub(super) name_line: usize,
-    pub(super) ask: Option<Arc<str>>,
 }
 
 impl CommandTool {
@@ -73,9 +73,37 @@ impl AnyTool for CommandTool {
         true
     }
 
+    fn parts(&self) -> Vec<(String, String)> {
+        let mut parts = vec![("command".to_owned(), self.command.to_string())];
+        parts.extend(declared(&self.spec));
+        let form = match self.output {
+            OutputForm::Text => None,
+            OutputForm::Json => Some("json"),
+            OutputForm::Events => Some("events"),
+        };
+        parts.extend(form.map(|form| ("output".to_owned(), form.to_owned())));
+        parts.extend(content::parts(&self.entries));
+        parts
+    }
+
     fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {
         Ok(Box::new(BoundCommand { tool: self, input }))
     }
+}
+
+/// What a declaration says, field by field; what is as it is for a tool that says nothing is left out.
+fn declared(spec: &Spec) -> Vec<(String, String)> {
+    let silent = serde_json::to_value(Spec::new(Arc::clone(&spec.name), "")).unwrap_or_default();
+    let Ok(Value::Object(fields)) = serde_json::to_value(spec) else { return Vec::new() };
+    let said = fields.into_iter().filter(|(name, value)| silent.get(name) != Some(value));
+    said.map(|(name, value)| {
+        let name = if name == "inputSchema" { "parameters".to_owned() } else { name };
+        match value {
+            Value::String(text) => (name, text),
+            other => (name, other.to_string()),
+        }
+    })
+    .collect()
 }
 
 struct BoundCommand {
@@ -91,12 +119,6 @@ impl Bound for BoundCommand {
         }
     }
 
-    fn check(&self, _: &dyn SessionView) -> Option<OwnCheck> {
-        let reason = self.tool.ask.as_ref()?;
-        let source = Some(format!("{}:{}", self.tool.path, self.tool.name_line));
-        Some(OwnCheck::Ask(Why { gate: "tool".into(), reason: reason.to_string(), rule: None, source }))
-    }
-
     fn preview<'a>(&'a self, _: &'a Cx) -> BoxFuture<'a, Result<Preview, Failure>> {
         let text = format!("$ {}\nin {}", self.tool.command, self.tool.folder);
         let digest = self.tool.hash.as_bytes().to_vec();
@@ -105,5 +127,41 @@ impl Bound for BoundCommand {
 
     fn run(self: Box<Self>, cx: Cx) -> BoxFuture<'static, Result<Output, Failure>> {
         Box::pin(async move { run::run(&self.tool, &self.input, &cx).await })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{CommandRoot, fake::Tree, load_folder};
+    use super::*;
+
+    #[test]
+    fn its_parts_are_what_it_says_and_what_lies_in_its_folder() {
+        let manifest = r#"{"name": "x", "description": "d", "command": ["./run.sh", "a b"], "output": "json",
+            "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}},
+            "permission": "auto", "readOnly": true, "riskTier": "safe", "capabilities": ["fs.read"],
+            "timeoutMs": 9, "effects": {"reads": ["src"]}}"#;
+        let tree = Tree::default().with("/w/t/x/tool.json", manifest, 0o644).with("/w/t/x/run.sh", "", 0o755);
+        let (tool, problems) = load_folder(&tree, &CommandRoot::new(RealPath::new("/w", "t"), "t"), "x");
+        assert!(problems.is_empty(), "{problems:?}");
+        let parts = tool.unwrap().parts();
+        assert_eq!(parts[0], ("command".to_owned(), "./run.sh 'a b'".to_owned()));
+        let text = |name: &str| parts.iter().find(|part| part.0 == name).map(|part| part.1.as_str());
+        let expected = [
+            ("description", "d"),
+            ("parameters", r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#),
+            ("permission", "auto"),
+            ("readOnly", "true"),
+            ("risk", "safe"),
+            ("capabilities", r#"["fs.read"]"#),
+            ("timeoutMs", "9"),
+            ("effects", r#"{"reads":["src"]}"#),
+            ("output", "json"),
+        ];
+        for (name, said) in expected {
+            assert_eq!(text(name), Some(said), "{name}");
+        }
+        assert!(text("file run.sh").is_some() && text("file tool.json").is_some());
+        assert!(text("name").is_none() && text("idempotent").is_none());
     }
 }

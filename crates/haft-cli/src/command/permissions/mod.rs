@@ -1,0 +1,82 @@
+//! `haft permissions`: what may run, where that is written, and changing it.
+
+mod change;
+mod list;
+mod words;
+
+use crate::{
+    app::{App, pins},
+    cli::{PermissionsArgs, PermissionsCommand},
+    print,
+    status::Status,
+    terminal::clean,
+    trouble::Trouble,
+};
+use haft_policy::{Action, Rule, RuleError, RuleOrigin};
+use serde_json::json;
+
+pub(super) use words::covers;
+
+/// Lists, explains or changes.
+///
+/// # Errors
+/// The rule is none, or a file can't be written.
+pub(super) fn permissions(app: &App, args: &PermissionsArgs) -> anyhow::Result<Status> {
+    match args.command.as_ref().unwrap_or(&PermissionsCommand::List) {
+        PermissionsCommand::List => list::list(app, args.json),
+        PermissionsCommand::Allow(rule) => change::add(app, Action::Allow, rule, args.json),
+        PermissionsCommand::Ask(rule) => change::add(app, Action::Ask, rule, args.json),
+        PermissionsCommand::Deny(rule) => change::add(app, Action::Deny, rule, args.json),
+        PermissionsCommand::Revoke { rule: Some(rule), .. } => change::revoke(app, rule, args.json),
+        PermissionsCommand::Revoke { rule: None, .. } => change::revoke_all(app, args.json),
+        PermissionsCommand::Explain { rule } => explain(app, rule, args.json),
+        PermissionsCommand::Pin { tool } => {
+            let said = pins::pin(app, tool)?;
+            if args.json {
+                print::json(&json!({"pinned": tool, "said": said}))?;
+            } else {
+                print::line(&clean(&said));
+            }
+            Ok(Status::Completed)
+        }
+    }
+}
+
+/// A rule as it is understood, or what to write in its place.
+fn parsed(app: &App, action: Action, text: &str) -> Result<Rule, Trouble> {
+    Rule::parse(action, text, &origin(app)).map_err(|error| {
+        let fix = match &error {
+            RuleError::Unclosed(text) => format!("write it as: haft permissions allow '{text})'"),
+            _ => "write it as in: haft permissions allow 'bash(cargo test *)'".to_owned(),
+        };
+        Trouble::usage(error.to_string(), fix)
+    })
+}
+
+fn origin(app: &App) -> RuleOrigin {
+    RuleOrigin {
+        source: None,
+        workspace: app.place.workspace.clone(),
+        home: app.place.home.clone(),
+        folder: app.place.workspace.clone(),
+    }
+}
+
+fn explain(app: &App, text: &str, json: bool) -> anyhow::Result<Status> {
+    let rule = parsed(app, Action::Allow, text)?;
+    let covered = covers(&rule.text);
+    let tools = words::tools_of(app, &rule.text)?;
+    if json {
+        print::json(&json!({"rule": rule.text, "covers": covered, "tools": tools}))?;
+        return Ok(Status::Completed);
+    }
+    print::line(&clean(&format!("{} covers {covered}", rule.text)));
+    if tools.is_empty() {
+        print::line("  no tool of this workspace is meant by its name");
+    } else {
+        print::line(&clean(&format!("  tools of this workspace: {}", tools.join(", "))));
+    }
+    print::line("  under allow such calls run, under ask they are asked, under deny they never run;");
+    print::line("  deny beats ask beats allow, and no allow rule beats a guard");
+    Ok(Status::Completed)
+}

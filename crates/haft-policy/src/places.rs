@@ -1,0 +1,298 @@
+//! Two lists of paths that matter wherever they lie: those that make programs run something when they are
+//! written, and those that hold secrets.
+//!
+//! gitignore syntax over absolute paths, case ignored (some file systems do).
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use std::sync::LazyLock;
+
+/// What runs code, opens doors or steers tools once it is changed.
+static PROTECTED: [&str; 92] = [
+    // Version control: hooks and settings that run programs.
+    ".git",
+    ".hg",
+    ".svn",
+    ".gitconfig",
+    ".gitmodules",
+    ".githooks",
+    ".husky",
+    ".lefthook*",
+    "lefthook.y*ml",
+    ".pre-commit-config.y*ml",
+    "**/.config/git/**",
+    // Shells and logins.
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".inputrc",
+    ".envrc",
+    ".xinitrc",
+    ".xprofile",
+    ".xsession",
+    ".pam_environment",
+    "**/.config/fish/**",
+    "**/.config/autostart/**",
+    "**/.config/systemd/**",
+    "**/.config/environment.d/**",
+    "**/Library/LaunchAgents/**",
+    "**/.local/bin/**",
+    // Keys and logins of other machines.
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".netrc",
+    ".git-credentials",
+    "**/.config/gcloud/**",
+    "**/.config/gh/**",
+    // Package managers: registries, credentials, programs to run.
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    "pip.conf",
+    "**/.cargo/config",
+    "**/.cargo/config.toml",
+    "**/.cargo/credentials",
+    "**/.cargo/credentials.toml",
+    "**/.gem/credentials",
+    "**/.bundle/config",
+    "**/.m2/settings.xml",
+    "**/.gradle/**",
+    "**/.docker/config.json",
+    "**/.composer/auth.json",
+    // Editors.
+    ".vscode",
+    ".idea",
+    ".zed",
+    ".exrc",
+    ".vimrc",
+    ".nvimrc",
+    ".nvim.lua",
+    ".vim",
+    ".emacs",
+    ".emacs.d",
+    ".dir-locals.el",
+    "**/.config/nvim/**",
+    // Tools for models, and their folders of tools.
+    ".haft",
+    ".pequenin",
+    ".claude",
+    ".claude.json",
+    ".cursor",
+    ".codex",
+    ".gemini",
+    ".opencode",
+    ".windsurf",
+    ".continue",
+    ".mcp.json",
+    "**/.config/opencode/**",
+    // What a build server runs.
+    "**/.github/workflows/**",
+    "**/.github/actions/**",
+    ".gitlab-ci.yml",
+    ".circleci",
+    "Jenkinsfile",
+    "azure-pipelines.yml",
+];
+
+/// Secrets: keys, tokens, saved logins. A later line with `!` takes names out again.
+static SENSITIVE: [&str; 73] = [
+    ".env",
+    ".env.*",
+    "!.env.example",
+    "!.env.sample",
+    "!.env.template",
+    "!.env.dist",
+    ".envrc",
+    "*.pem",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "*.ppk",
+    "*.kdbx",
+    "*.key",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "id_ecdsa_sk",
+    "id_ed25519_sk",
+    "**/.ssh/*",
+    "!**/.ssh/*.pub",
+    "!**/.ssh/known_hosts",
+    "!**/.ssh/config",
+    "**/.gnupg/**",
+    "**/.aws/credentials",
+    "**/.aws/config",
+    "**/.aws/sso/**",
+    "**/.azure/**",
+    "**/.config/gcloud/**",
+    "**/.config/gh/hosts.yml",
+    "**/.config/hub",
+    "**/.kube/config",
+    "**/.docker/config.json",
+    "**/.oci/**",
+    "**/.terraform.d/credentials.tfrc.json",
+    "terraform.tfstate",
+    "terraform.tfstate.*",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".netrc",
+    "_netrc",
+    ".git-credentials",
+    ".pgpass",
+    ".my.cnf",
+    ".htpasswd",
+    ".vault-token",
+    "**/.cargo/credentials",
+    "**/.cargo/credentials.toml",
+    "**/.gem/credentials",
+    "**/.m2/settings.xml",
+    "**/.m2/settings-security.xml",
+    "**/.gradle/gradle.properties",
+    "**/.composer/auth.json",
+    "**/.password-store/**",
+    "**/.local/share/keyrings/**",
+    "**/Library/Keychains/**",
+    "**/.mozilla/**",
+    "**/.thunderbird/**",
+    "**/.config/google-chrome/**",
+    "**/.config/chromium/**",
+    "**/.config/BraveSoftware/**",
+    "**/.config/microsoft-edge/**",
+    "**/Library/Application Support/Google/Chrome/**",
+    "**/Library/Application Support/Firefox/**",
+    "**/.bash_history",
+    "**/.zsh_history",
+    "credentials.json",
+    "/etc/shadow",
+    "/etc/sudoers",
+    "/proc/*/environ",
+];
+
+static PROTECTED_RULES: LazyLock<Gitignore> = LazyLock::new(|| rules(&PROTECTED));
+static SENSITIVE_RULES: LazyLock<Gitignore> = LazyLock::new(|| rules(&SENSITIVE));
+
+/// Whether writing there can make something run, or change who may do what.
+pub(crate) fn is_protected(path: &str) -> bool {
+    covers(&PROTECTED_RULES, path)
+}
+
+/// Whether secrets stand there.
+pub(crate) fn is_sensitive(path: &str) -> bool {
+    covers(&SENSITIVE_RULES, path)
+}
+
+fn rules(lines: &[&str]) -> Gitignore {
+    let mut builder = GitignoreBuilder::new("");
+    // Every line is well formed, as the tests say; one that weren't would leave the others standing.
+    let _ = builder.case_insensitive(true);
+    for line in lines {
+        let _ = builder.add_line(None, line);
+    }
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+fn covers(rules: &Gitignore, path: &str) -> bool {
+    let rest = path.trim_start_matches('/');
+    if rest.is_empty() {
+        return false;
+    }
+    let matched = rules.matched(rest, false);
+    if matched.is_whitelist() {
+        return false;
+    }
+    let mut ancestors = rest.match_indices('/').filter_map(|(end, _)| rest.get(..end));
+    matched.is_ignore() || ancestors.any(|ancestor| rules.matched(ancestor, true).is_ignore())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_a_pattern() {
+        for line in PROTECTED.iter().chain(&SENSITIVE) {
+            let mut builder = GitignoreBuilder::new("");
+            builder.add_line(None, line).unwrap();
+            assert_eq!(builder.build().unwrap().len(), 1, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_protected() {
+        let yes = [
+            "/w/.git/hooks/pre-commit",
+            "/w/.git/config",
+            "/w/.git",
+            "/w/sub/.git/config",
+            "/w/.GIT/hooks/x",
+            "/home/u/.bashrc",
+            "/home/u/.ssh/authorized_keys",
+            "/w/.npmrc",
+            "/w/.vscode/settings.json",
+            "/w/.haft/config.toml",
+            "/w/.haft/tools/x/tool.json",
+            "/w/.github/workflows/ci.yml",
+            "/w/.claude/settings.json",
+            "/w/.mcp.json",
+            "/home/u/.config/fish/config.fish",
+            "/w/.cargo/config.toml",
+            "/w/.husky/pre-commit",
+        ];
+        let no =
+            ["/w/src/main.rs", "/w/.github/CODEOWNERS", "/w/.gitignore", "/w/git", "/w/config.toml", "/"];
+        for path in yes {
+            assert!(is_protected(path), "{path}");
+        }
+        for path in no {
+            assert!(!is_protected(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_sensitive() {
+        let yes = [
+            "/w/.env",
+            "/w/.env.local",
+            "/w/app/.env.production",
+            "/home/u/.ssh/id_ed25519",
+            "/home/u/.ssh/deploy",
+            "/home/u/.aws/credentials",
+            "/w/tls/server.key",
+            "/proc/1/environ",
+            "/etc/shadow",
+            "/home/u/.mozilla/firefox/x/logins.json",
+        ];
+        let no = [
+            "/w/.env.example",
+            "/home/u/.ssh/id_ed25519.pub",
+            "/home/u/.ssh/known_hosts",
+            "/w/src/env.rs",
+            "/w/keys.rs",
+            "/w/etc/shadow",
+        ];
+        for path in yes {
+            assert!(is_sensitive(path), "{path}");
+        }
+        for path in no {
+            assert!(!is_sensitive(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Steps 5 and 11: hooks before a call is judged for good, and after it ran.
+
+use crate::{
+    call::{Call, End},
+    executor::{Executor, Ready},
+    hooks::{HookCall, HookEnd},
+    intake::Stated,
+};
+use haft_core::{Block, Cancel, Outcome, TraceStep};
+use haft_policy::{Verdict, judge};
+use serde_json::Value;
+use std::{sync::Arc, time::Duration};
+
+impl Executor {
+    /// What hooks say before a call that the gates don't refuse: once, whatever becomes of the input. A rewritten one
+    /// is taken in, bound and stated like the model's own.
+    pub(crate) async fn hear_hooks(
+        &self,
+        call: &mut Call,
+        ready: Ready,
+        stated: Stated,
+    ) -> Result<(Ready, Stated), End> {
+        let session = Arc::clone(&call.session);
+        if session.hooks().is_empty() {
+            return Ok((ready, stated));
+        }
+        if let Verdict::Deny(_) = judge(&stated.subject, &session.policies()).verdict {
+            return Ok((ready, stated));
+        }
+        let (told, id) = (session.hook_session(), call.told_id());
+        let about = HookCall {
+            session: &told,
+            id: &id,
+            tool: &ready.offer.name,
+            is_core: ready.offer.is_core(),
+            input: &ready.input,
+        };
+        let before = session.hooks().before(&about, &call.cancel).await;
+        call.hooks_said(before.steps, before.warnings, before.stop);
+        call.context.extend(before.context);
+        let mut ready = match before.input {
+            Some(input) => Self::accept(call, ready.offer, input)?,
+            None => ready,
+        };
+        ready.words = before.words;
+        let stated = self.state(call, &ready)?;
+        Ok((ready, stated))
+    }
+
+    /// What hooks say to a result: more for the model, or something else in its place. Says whether the content is
+    /// another, to be sealed again.
+    pub(crate) async fn hear_hooks_after(
+        call: &mut Call,
+        input: &Value,
+        end: &mut End,
+        took: Duration,
+    ) -> bool {
+        let session = Arc::clone(&call.session);
+        let Some(offer) = call.offer.clone().filter(|_| !session.hooks().is_empty()) else { return false };
+        let (told, id) = (session.hook_session(), call.told_id());
+        let about = HookCall { session: &told, id: &id, tool: &offer.name, is_core: offer.is_core(), input };
+        let text = end.output.joined_text();
+        let error = (end.outcome != Outcome::Completed).then_some(text.as_str());
+        // The call's own may have been cancelled; that it ended is told all the same.
+        let after = session
+            .hooks()
+            .after(&about, &HookEnd { output: &end.output, error, took }, &Cancel::new())
+            .await;
+        call.hooks_said(after.steps, after.warnings, after.stop);
+        call.context.extend(after.context);
+        let mut is_other = false;
+        if let Some(content) = after.output {
+            end.output.content = content;
+            end.output.structured = None;
+            is_other = true;
+        }
+        is_other
+    }
+}
+
+impl Call {
+    /// The id that hooks are told: the model provider's own where there is one.
+    pub(crate) fn told_id(&self) -> String {
+        self.request.foreign_id.clone().unwrap_or_else(|| self.id.to_string())
+    }
+
+    /// Writes down what hooks came to.
+    pub(crate) fn hooks_said(&mut self, steps: Vec<TraceStep>, warnings: Vec<String>, stop: Option<String>) {
+        for step in steps {
+            self.step(step);
+        }
+        for warning in warnings {
+            self.warn(warning);
+        }
+        if let Some(reason) = stop {
+            self.session.ask_to_stop(reason);
+        }
+    }
+
+    /// What hooks want the model to know, beside the result.
+    pub(crate) fn add_context(&mut self, end: &mut End) {
+        for text in std::mem::take(&mut self.context) {
+            end.output.content.push(Block::text(format!("[from a hook] {text}")));
+        }
+    }
+}

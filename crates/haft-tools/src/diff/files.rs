@@ -1,0 +1,149 @@
+//! Two files compared by line.
+
+use crate::text::{Coding, View, binary, ends::with_feeds, size, visible};
+use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices_deadline, group_diff_ops};
+use std::{
+    borrow::Cow,
+    fmt::Write as _,
+    time::{Duration, Instant},
+};
+
+/// After so long the diff becomes coarser, never wrong.
+const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// One of two files.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Side<'a> {
+    /// The path as it is written for readers.
+    pub(crate) name: &'a str,
+    pub(crate) bytes: &'a [u8],
+}
+
+/// Whether and how two files differ.
+pub(crate) fn compare(a: Side<'_>, b: Side<'_>, context: usize) -> String {
+    if a.bytes == b.bytes {
+        return format!("{} and {} have the same content.", a.name, b.name);
+    }
+    let binaries: Vec<String> =
+        [a, b].into_iter().filter(|side| is_binary(side.bytes)).map(described).collect();
+    if !binaries.is_empty() {
+        return format!("{} and {} differ. {}.", a.name, b.name, binaries.join("; "));
+    }
+    let (coding_a, coding_b) = (Coding::of(a.bytes), Coding::of(b.bytes));
+    let (view_a, view_b) = (View::of(a.bytes, coding_a), View::of(b.bytes, coding_b));
+    let diff = unified(a.name, b.name, [feeds(view_a.text()), feeds(view_b.text())], context);
+    let mut text = match diff {
+        Some(diff) => diff,
+        None => format!("{} and {} have the same lines.\n", a.name, b.name),
+    };
+    if coding_a != coding_b {
+        let (coding_a, coding_b) = (coding_a.name(), coding_b.name());
+        let _ = writeln!(text, "(encodings differ: {} is {coding_a}, {} is {coding_b})", a.name, b.name);
+    }
+    text.truncate(text.trim_end_matches('\n').len());
+    text
+}
+
+fn is_binary(bytes: &[u8]) -> bool {
+    binary::is_binary(bytes.get(..binary::HEAD_BYTES).unwrap_or(bytes))
+}
+
+fn described(side: Side<'_>) -> String {
+    let len = u64::try_from(side.bytes.len()).unwrap_or(u64::MAX);
+    format!("{} is binary ({}, {})", side.name, binary::kind(side.bytes), size(len))
+}
+
+/// Lines end with line feeds from here on, so that they can be parted.
+fn feeds(text: &[u8]) -> Cow<'_, [u8]> {
+    with_feeds(text).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// The unified form; none where all lines are equal.
+fn unified(name_a: &str, name_b: &str, texts: [Cow<'_, [u8]>; 2], context: usize) -> Option<String> {
+    let [old, new] = &texts;
+    let (old, new) = (lines(old), lines(new));
+    let ops = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(Instant::now() + DIFF_TIMEOUT));
+    let groups = group_diff_ops(ops, context);
+    if groups.is_empty() {
+        return None;
+    }
+    let mut out = format!("--- {name_a}\n+++ {name_b}\n");
+    for group in &groups {
+        hunk(&mut out, group, &old, &new);
+    }
+    Some(out)
+}
+
+fn hunk(out: &mut String, group: &[DiffOp], old: &[&[u8]], new: &[&[u8]]) {
+    let (Some(head), Some(tail)) = (group.first(), group.last()) else { return };
+    let removed = head.old_range().start..tail.old_range().end;
+    let added = head.new_range().start..tail.new_range().end;
+    let _ = writeln!(
+        out,
+        "@@ -{},{} +{},{} @@",
+        start(removed.start, removed.len()),
+        removed.len(),
+        start(added.start, added.len()),
+        added.len()
+    );
+    for op in group {
+        let (before, after) =
+            (old.get(op.old_range()).unwrap_or_default(), new.get(op.new_range()).unwrap_or_default());
+        if op.tag() == DiffTag::Equal {
+            write_lines(out, ' ', before);
+        } else {
+            write_lines(out, '-', before);
+            write_lines(out, '+', after);
+        }
+    }
+}
+
+/// The number of the first line; the one before where there is none, as diff counts.
+fn start(index: usize, len: usize) -> usize {
+    if len == 0 { index } else { index + 1 }
+}
+
+fn write_lines(out: &mut String, sign: char, lines: &[&[u8]]) {
+    for line in lines {
+        let (content, end) = match line.strip_suffix(b"\n") {
+            Some(content) => (content, ""),
+            None => (*line, "\n\\ No newline at end of file"),
+        };
+        let _ = writeln!(out, "{sign}{}{end}", visible::line(&View::shown(content)));
+    }
+}
+
+fn lines(text: &[u8]) -> Vec<&[u8]> {
+    text.split_inclusive(|byte| *byte == b'\n').collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compared(a: &[u8], b: &[u8], context: usize) -> String {
+        compare(Side { name: "a", bytes: a }, Side { name: "b", bytes: b }, context)
+    }
+
+    #[test]
+    fn changes_are_shown_with_the_lines_around_them() {
+        let before: String = (1..=9).map(|n| format!("l{n}\n")).collect();
+        let after = before.replace("l5\n", "L5\n");
+        assert_eq!(
+            compared(before.as_bytes(), after.as_bytes(), 1),
+            "--- a\n+++ b\n@@ -4,3 +4,3 @@\n l4\n-l5\n+L5\n l6"
+        );
+        assert_eq!(compared(b"x", b"x", 3), "a and b have the same content.");
+        assert_eq!(compared(b"", b"x\n", 3), "--- a\n+++ b\n@@ -0,0 +1,1 @@\n+x");
+        assert!(compared(b"x\r\n", b"x\n", 3).contains("-x␍\n+x"));
+        assert!(compared(b"x", b"x\n", 3).contains("-x\n\\ No newline at end of file\n+x"));
+    }
+
+    #[test]
+    fn encodings_and_binary_files_are_named() {
+        let wide = [b"\xFF\xFE".as_slice(), b"x\0\n\0"].concat();
+        let said = compared(&wide, b"x\n", 3);
+        assert!(said.contains("the same lines") && said.contains("a is UTF-16LE, b is UTF-8"), "{said}");
+        assert_eq!(compared(b"\0\x01", b"x", 3), "a and b differ. a is binary (unknown type, 2 B).");
+    }
+}

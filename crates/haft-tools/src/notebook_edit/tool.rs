@@ -1,0 +1,188 @@
+//! The tool `notebook_edit`.
+
+use super::{
+    input::NotebookEditInput,
+    plan::{Planned, plan},
+    step::Step,
+};
+use crate::text::{
+    Coding,
+    diff::{Diff, diff},
+    paths,
+    whole::{count_lines, read_whole, sha256_hex},
+};
+use haft_core::{
+    Cancel, Cx, Effects, Exposure, Failure, FailureKind, FileChange, Files, Output, Permission, Preview,
+    RealPath, Risk, Seen, SessionView, Spec, Tool, Touch, WriteMode,
+};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+
+/// So often a change is computed anew where somebody else wrote the file meanwhile.
+const ATTEMPTS_MAX: usize = 5;
+
+/// Changes cells of notebooks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NotebookEditTool;
+
+impl Tool for NotebookEditTool {
+    type Input = NotebookEditInput;
+    type Output = Output;
+
+    fn spec(&self) -> Spec {
+        Spec::new("notebook_edit", include_str!("prompt.md").trim_end())
+            .with_aliases(&["NotebookEdit"])
+            .with_input_aliases("path", &["notebook_path", "file_path", "file", "filename", "notebookPath"])
+            .with_input_aliases("cell", &["cell_id", "cellId", "id"])
+            .with_input_aliases("action", &["edit_mode", "editMode", "mode"])
+            .with_input_aliases("source", &["new_source", "newSource", "content"])
+            .with_input_aliases("type", &["cell_type", "cellType"])
+            .with_category("files")
+            .with_permission(Permission::Confirm)
+            .with_risk(Risk::Standard)
+            .with_capabilities(&["fs.write"])
+            .with_exposure(Exposure::Deferred)
+            .with_display("📓", "Editing")
+    }
+
+    fn validate(&self, input: &NotebookEditInput) -> Result<(), Failure> {
+        input.step().map(|_| ())
+    }
+
+    fn effects(&self, input: &NotebookEditInput, _: &dyn SessionView) -> Effects {
+        Effects::Only(vec![Touch::Read(input.path.clone()), Touch::Write(input.path.clone())])
+    }
+
+    async fn preview(&self, input: &NotebookEditInput, cx: &Cx) -> Result<Preview, Failure> {
+        let job = Job::new(input, cx)?;
+        cx.blocking(move || {
+            let ready = job.ready()?;
+            Ok(Preview { text: ready.diff(&job.name).text, digest: ready.digest() })
+        })
+        .await
+    }
+
+    async fn run(&self, input: NotebookEditInput, cx: &Cx) -> Result<Output, Failure> {
+        let job = Job::new(&input, cx)?;
+        let at = job.at.clone();
+        let output = cx.blocking(move || job.run()).await?;
+        if !output.files.is_empty() {
+            cx.file_changed(&at);
+        }
+        Ok(output)
+    }
+}
+
+/// All that the blocking part needs.
+struct Job {
+    files: Arc<dyn Files>,
+    at: RealPath,
+    /// The path as it is written for readers.
+    name: String,
+    step: Step,
+    seen: Option<Seen>,
+    cancel: Cancel,
+}
+
+/// A change that is ready to be written over exactly this content.
+struct Ready {
+    before: Vec<u8>,
+    before_hash: String,
+    after: Vec<u8>,
+    parts: Vec<String>,
+    says: String,
+}
+
+impl Ready {
+    fn diff(&self, name: &str) -> Diff {
+        diff(name, &self.before, &self.after)
+    }
+
+    /// Stands for the cells that the change concerns, and for nothing else of the file.
+    fn digest(&self) -> Vec<u8> {
+        let mut hasher = Sha256::new();
+        for part in &self.parts {
+            hasher.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
+            hasher.update(part);
+        }
+        hasher.finalize().to_vec()
+    }
+}
+
+impl Job {
+    fn new(input: &NotebookEditInput, cx: &Cx) -> Result<Self, Failure> {
+        let at = cx.path(&input.path)?;
+        let seen = cx.session.seen(&at);
+        let files = Arc::clone(&cx.world.files);
+        let name = paths::shown(&at, &files.workspace());
+        Ok(Self { files, at, name, step: input.step()?, seen, cancel: cx.cancel.clone() })
+    }
+
+    fn ready(&self) -> Result<Ready, Failure> {
+        let before = read_whole(&*self.files, &self.at, &self.cancel)?;
+        let mark = match Coding::of(&before) {
+            coding @ (Coding::Utf8 | Coding::Utf8Bom) => coding.bom(),
+            other => {
+                return Err(Failure::invalid(format!(
+                    "{} is {}, and notebooks are UTF-8; nothing was changed. Convert it first, for example with \
+                     iconv.",
+                    self.name,
+                    other.name()
+                )));
+            }
+        };
+        let text = before.get(mark.len()..).and_then(|text| std::str::from_utf8(text).ok());
+        let Planned { after, parts, says } = plan(&self.name, text.unwrap_or_default(), &self.step)?;
+        let after = [mark, after.as_bytes()].concat();
+        Ok(Ready { before_hash: sha256_hex(&before), before, after, parts, says })
+    }
+
+    /// Reads, computes and writes over exactly what was read; again where somebody else was faster, as long as the
+    /// change stays the one that was agreed to.
+    fn run(&self) -> Result<Output, Failure> {
+        let mut agreed: Option<Vec<u8>> = None;
+        for _ in 0..ATTEMPTS_MAX {
+            let ready = self.ready()?;
+            if self.cancel.is_fired() {
+                return Err(Failure::cancelled());
+            }
+            let now = ready.digest();
+            if *agreed.get_or_insert_with(|| now.clone()) != now {
+                break;
+            }
+            if ready.before == ready.after {
+                return Ok(Output::text(format!("Nothing changed: {} is so already.", self.name)));
+            }
+            let mode = WriteMode::Over { before: ready.before_hash.as_str().into() };
+            match self.files.write(&self.at, &ready.after, &mode) {
+                Ok(change) => return Ok(self.output(&ready, change)),
+                Err(failure) if failure.kind == FailureKind::Conflict => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        Err(Failure::conflict(format!(
+            "{} is being changed by somebody else at the same cell or all the time; nothing was changed by this edit. \
+             Wait for what else writes it, and read it again.",
+            self.name
+        )))
+    }
+
+    fn output(&self, ready: &Ready, change: FileChange) -> Output {
+        let is_known =
+            self.seen.as_ref().is_some_and(|seen| *seen.hash == *ready.before_hash && seen.is_whole());
+        let seen = is_known.then(|| Seen::whole(&sha256_hex(&ready.after), count_lines(&ready.after)));
+        let diff = ready.diff(&self.name);
+        Output {
+            seen: seen.map(|seen| (self.at.clone(), seen)).into_iter().collect(),
+            files: vec![change],
+            ..Output::text(ready.says.clone())
+        }
+        .with_metadata(json!({
+            "path": self.at.absolute(),
+            "diff": diff.text,
+            "added": diff.added,
+            "removed": diff.removed,
+        }))
+    }
+}

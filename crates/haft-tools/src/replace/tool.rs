@@ -1,0 +1,208 @@
+//! The tool `replace`.
+
+use super::{
+    input::ReplaceInput,
+    pattern::Pattern,
+    sweep::{Sweep, Swept},
+};
+use crate::{
+    glob::counted,
+    text::{
+        Coding, View,
+        whole::{count_lines, sha256_hex},
+    },
+};
+use haft_core::{
+    Cancel, Cx, Effects, Exposure, Failure, FailureKind, FileChange, Files, Flags, Output, Permission,
+    Preview, RealPath, Risk, Seen, SessionView, Spec, Tool, Touch,
+};
+use serde_json::json;
+use std::sync::Arc;
+
+/// So often the changes are computed anew where somebody else wrote a file meanwhile.
+const ATTEMPTS_MAX: usize = 5;
+
+/// Replaces a pattern in many files.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReplaceTool;
+
+impl Tool for ReplaceTool {
+    type Input = ReplaceInput;
+    type Output = Output;
+
+    fn spec(&self) -> Spec {
+        Spec::new("replace", include_str!("prompt.md").trim_end())
+            .with_input_aliases("pattern", &["search", "regex", "find"])
+            .with_input_aliases("replacement", &["replace", "with"])
+            .with_input_aliases("paths", &["path", "files"])
+            .with_input_aliases("glob", &["include"])
+            .with_input_aliases("literal", &["fixed"])
+            .with_input_aliases("dryRun", &["dry_run"])
+            .with_category("files")
+            .with_permission(Permission::Confirm)
+            .with_risk(Risk::Standard)
+            .with_capabilities(&["fs.write"])
+            .with_exposure(Exposure::Deferred)
+            .with_display("🔁", "Replacing")
+    }
+
+    fn validate(&self, input: &ReplaceInput) -> Result<(), Failure> {
+        pattern(input).map(drop)
+    }
+
+    fn effects(&self, input: &ReplaceInput, _: &dyn SessionView) -> Effects {
+        let trees = input.trees().into_iter();
+        Effects::Only(if input.is_dry() {
+            trees.map(Touch::ReadTree).collect()
+        } else {
+            trees.map(Touch::WriteTree).collect()
+        })
+    }
+
+    fn flags(&self, input: &ReplaceInput) -> Flags {
+        if !input.is_dry() {
+            return Flags::default();
+        }
+        Flags {
+            permission: Some(Permission::Auto),
+            read_only: Some(true),
+            concurrency_safe: Some(true),
+            risk: Some(Risk::Safe),
+        }
+    }
+
+    async fn preview(&self, input: &ReplaceInput, cx: &Cx) -> Result<Preview, Failure> {
+        let job = Job::new(input, cx)?;
+        cx.blocking(move || {
+            let swept = job.sweep()?;
+            let text = format!("Replaces {}{}\n{}", swept.counts(), swept.listed(), swept.diffs());
+            Ok(Preview { text, digest: swept.digest() })
+        })
+        .await
+    }
+
+    async fn run(&self, input: ReplaceInput, cx: &Cx) -> Result<Output, Failure> {
+        let mut job = Job::new(&input, cx)?;
+        job.session = Some(Arc::clone(&cx.session));
+        let output = cx.blocking(move || job.run()).await?;
+        for change in &output.files {
+            cx.file_changed(&change.path);
+        }
+        Ok(output)
+    }
+}
+
+fn pattern(input: &ReplaceInput) -> Result<Pattern, Failure> {
+    if input.literal.unwrap_or(false) {
+        Pattern::literal(&input.pattern, &input.replacement)
+    } else {
+        Pattern::expression(&input.pattern, &input.replacement)
+    }
+}
+
+/// All that the blocking part needs.
+struct Job {
+    files: Arc<dyn Files>,
+    trees: Vec<RealPath>,
+    glob: Option<String>,
+    pattern: Pattern,
+    is_dry: bool,
+    /// Knows what was seen of the files.
+    session: Option<Arc<dyn SessionView>>,
+    cancel: Cancel,
+}
+
+impl Job {
+    fn new(input: &ReplaceInput, cx: &Cx) -> Result<Self, Failure> {
+        let trees: Result<Vec<RealPath>, Failure> = input.trees().iter().map(|path| cx.path(path)).collect();
+        Ok(Self {
+            files: Arc::clone(&cx.world.files),
+            trees: trees?,
+            glob: input.glob.clone(),
+            pattern: pattern(input)?,
+            is_dry: input.is_dry(),
+            session: None,
+            cancel: cx.cancel.clone(),
+        })
+    }
+
+    fn sweep(&self) -> Result<Swept, Failure> {
+        let sweep = Sweep {
+            files: &*self.files,
+            trees: &self.trees,
+            glob: self.glob.as_deref(),
+            pattern: &self.pattern,
+            cancel: &self.cancel,
+        };
+        sweep.sweep()
+    }
+
+    /// Finds all places, and changes exactly those; again where somebody else was faster, as long as they stay
+    /// those that were agreed to.
+    fn run(&self) -> Result<Output, Failure> {
+        let mut agreed: Option<Vec<u8>> = None;
+        let mut last = None;
+        for _ in 0..ATTEMPTS_MAX {
+            let swept = self.sweep()?;
+            if self.cancel.is_fired() {
+                return Err(Failure::cancelled());
+            }
+            if swept.files.is_empty() {
+                return Ok(nothing(&swept));
+            }
+            if self.is_dry {
+                let text = format!("Would replace {}{}\n{}", swept.counts(), swept.listed(), swept.diffs());
+                return Ok(Output::text(text).with_metadata(metadata(&swept)));
+            }
+            let now = swept.digest();
+            if *agreed.get_or_insert_with(|| now.clone()) != now {
+                break;
+            }
+            match self.files.apply(&swept.ops()) {
+                Ok(changes) => return Ok(self.output(&swept, changes)),
+                Err(failure) if failure.kind == FailureKind::Conflict => last = Some(failure),
+                Err(failure) => return Err(failure),
+            }
+        }
+        let cause = last.map_or_else(String::new, |failure: Failure| format!(" ({})", failure.text));
+        Err(Failure::conflict(format!(
+            "the files are being changed by somebody else at the same places or all the time{cause}; nothing was \
+             changed by this call. Wait for what else writes them, then try again."
+        )))
+    }
+
+    fn output(&self, swept: &Swept, files: Vec<FileChange>) -> Output {
+        let mut seen = Vec::new();
+        for file in &swept.files {
+            let earlier = self.session.as_ref().and_then(|session| session.seen(&file.at));
+            // Who knew the whole file knows it still.
+            let knew = earlier.is_some_and(|seen| seen.is_whole() && *seen.hash == *sha256_hex(&file.before));
+            if knew {
+                let after = file.changed.after.as_slice();
+                let total = count_lines(View::of(after, Coding::of(after)).text());
+                seen.push((file.at.clone(), Seen::whole(&sha256_hex(after), total)));
+            }
+        }
+        let text = format!("Replaced {}{}", swept.counts(), swept.listed());
+        Output { seen, files, ..Output::text(text) }.with_metadata(metadata(swept))
+    }
+}
+
+fn metadata(swept: &Swept) -> serde_json::Value {
+    let paths: Vec<String> = swept.files.iter().map(|file| file.at.absolute()).collect();
+    json!({
+        "paths": paths,
+        "replaced": swept.count(),
+        "filesSearched": swept.searched,
+        "diff": swept.diffs(),
+    })
+}
+
+fn nothing(swept: &Swept) -> Output {
+    let searched = counted(swept.searched, "file");
+    let text = format!(
+        "Nothing matches in {searched}, or all that matches is already as wanted; nothing was changed.{}",
+        swept.rest()
+    );
+    Output::text(text).with_metadata(metadata(swept))
+}
