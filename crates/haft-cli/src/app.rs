@@ -8,6 +8,7 @@ mod folders;
 mod grants;
 mod home;
 pub(crate) mod pins;
+mod renewal;
 mod settings;
 
 pub(crate) use folders::{Tools, WORKSPACE_ROOTS};
@@ -24,9 +25,10 @@ use haft_os::{Environment, OsFiles, OsProcesses, OsState, SystemClock, host};
 use haft_policy::{Action, Policy, Rule, RuleOrigin};
 use haft_runtime::{
     Executor, Problem, SPILL_FOLDER, Session, SessionSetup, Snapshot, ToolSet,
-    hooks::Hooks,
+    hooks::{Hook, Hooks},
     settings::{Place, Settings, TrustFile},
 };
+use renewal::TrustRenewal;
 use sha2::{Digest, Sha256};
 use std::{
     io::{self, IsTerminal},
@@ -34,9 +36,6 @@ use std::{
     sync::Arc,
     time::UNIX_EPOCH,
 };
-
-/// The folder of trust files in the user's state folder.
-const TRUST_FOLDER: &str = "trust";
 
 /// What holds for one workspace.
 pub(crate) struct App {
@@ -132,13 +131,33 @@ impl App {
         policy
     }
 
-    /// haft's own settings and state, which no tool may change; absolute, links followed where they are there.
+    /// The hooks that the workspace's own settings declare, whether or not they count now.
+    pub(crate) fn workspace_hooks(&self) -> Vec<Hook> {
+        let place = Place { trusted: true, ..self.place.clone() };
+        let all = settings::load(&self.home, &self.workspace, &place, &self.common).hooks;
+        let own = settings::IN_WORKSPACE.map(|at| self.workspace.join(at).to_string_lossy().into_owned());
+        let is_own = |hook: &Hook| {
+            let source = hook.source.as_deref().unwrap_or_default();
+            own.iter().any(|path| source.starts_with(path.as_str()))
+        };
+        all.into_iter().filter(is_own).collect()
+    }
+
+    /// haft's own settings and state, which no tool may change: absolute, whether or not they are there.
     fn own_files(&self) -> Vec<String> {
         let folder = self.home.state.as_path();
         let own = [folder, self.home.config.as_path(), Path::new(settings::MANAGED_FOLDER)];
-        own.iter()
-            .filter_map(|path| Some(host::real_path(path).as_deref().unwrap_or(path).to_str()?.to_owned()))
-            .collect()
+        let real = own
+            .iter()
+            .filter_map(|path| Some(host::real_path(path).as_deref().unwrap_or(path).to_str()?.to_owned()));
+        // The workspace's settings needn't be there; where links lead to them, under both names.
+        let written = settings::IN_WORKSPACE.map(|at| self.workspace.join(at));
+        let linked = written.iter().filter_map(|path| real_text(path));
+        let written = written.iter().filter_map(|path| path.to_str().map(str::to_owned));
+        let mut all: Vec<String> = real.chain(written).chain(linked).collect();
+        all.sort();
+        all.dedup();
+        all
     }
 
     /// A rule that asks about everything because its file is damaged says so wherever it is named.
@@ -228,7 +247,10 @@ impl App {
         let world = self.world()?;
         let state = self.state();
         let tools = Tools::load(self, Arc::clone(&world.files))?;
+        // Before what is made of it, so that a change meanwhile is seen at the first call.
+        let trusted = self.trust.bytes();
         let mut policy = self.policy();
+        let renewal = TrustRenewal::new(self, trusted, policy.clone());
         policy.temp.extend(self.temp_folder(name));
         let environment = self.environment.clone();
         let hooks = Hooks::new(world.clone(), self.settings.hooks.clone())
@@ -243,6 +265,7 @@ impl App {
                 self.trust.clone(),
                 Arc::clone(&clock),
             ))),
+            renewal: Some(Arc::new(renewal)),
             state: Some(state),
             hooks: Arc::new(hooks),
             ..SessionSetup::new(name, tools.catalogue.clone(), policy, clock)
@@ -285,15 +308,6 @@ impl App {
     /// A root has to be there to be opened.
     fn make_spill_folder(&self) -> anyhow::Result<()> {
         made(self.state().as_ref(), SPILL_FOLDER)
-    }
-
-    /// The folder of the trust file, made where it is missing so that it can be watched.
-    ///
-    /// # Errors
-    /// The state folder can't be written.
-    pub(crate) fn trust_folder(&self) -> anyhow::Result<PathBuf> {
-        made(&OsState::new(self.home.state.clone()), TRUST_FOLDER)?;
-        Ok(self.home.state.join(TRUST_FOLDER))
     }
 }
 

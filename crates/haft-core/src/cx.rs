@@ -1,8 +1,8 @@
 //! What a tool is given for one call.
 
 use crate::{
-    BoxFuture, CallId, Cancel, Ended, Failure, PathArg, Progress, RealPath, Request, Seen, Shape, Truncation,
-    World, output::ChangedBy,
+    BoxFuture, CallId, Cancel, Change, Ended, Failure, PathArg, Progress, RealPath, Request, Seen, Shape,
+    Truncation, World, output::ChangedBy,
 };
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
@@ -26,6 +26,18 @@ pub trait SessionView: Send + Sync {
     /// changed, and of short ones that were read whole. Blocking.
     fn content(&self, _hash: &str) -> Option<Vec<u8>> {
         None
+    }
+    /// A value that all processes of the session share, as it is now. Blocking, and short.
+    fn shared(&self, _key: &str) -> Option<Vec<u8>> {
+        None
+    }
+    /// Reads, changes and keeps such a value; only one of all processes at a time does so for a key, and the others
+    /// wait. Blocking. Where nothing is kept, `change` gets none.
+    ///
+    /// # Errors
+    /// What `change` answers; unavailable where the value can't be kept.
+    fn update_shared(&self, _key: &str, change: &mut Change<'_>) -> Result<(), Failure> {
+        change(None).map(drop)
     }
 }
 

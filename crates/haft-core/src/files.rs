@@ -4,7 +4,7 @@
 //! thousands of files). Every path is opened beneath its root without following links, so that what was
 //! judged is what is opened.
 
-use crate::{Cancel, Failure, FileChange, PathArg, RealPath};
+use crate::{Cancel, Failure, FileChange, FileTraits, PathArg, RealPath};
 use std::{ops::ControlFlow, sync::Arc, time::SystemTime};
 
 /// What stands at a path.
@@ -103,6 +103,13 @@ pub enum FileOp {
         mode: u32,
         /// The hash of the content that it must have now; none where nothing may stand there.
         over: Option<Arc<str>>,
+        /// What else a file that comes back gets, as far as the system lets.
+        traits: Option<FileTraits>,
+    },
+    /// A folder goes once all else is done, if it is empty by then; it is no fault if it isn't.
+    Tidy {
+        /// The folder.
+        at: RealPath,
     },
     /// A file gets another path, and keeps its mode and attributes. Nothing may stand at the new path; missing
     /// folders are made.
@@ -124,7 +131,10 @@ impl FileOp {
     /// The paths that are written: one, or for a move both.
     pub fn paths(&self) -> impl Iterator<Item = &RealPath> {
         let (first, second) = match self {
-            Self::Write { at, .. } | Self::Remove { at, .. } | Self::Restore { at, .. } => (at, None),
+            Self::Write { at, .. }
+            | Self::Remove { at, .. }
+            | Self::Restore { at, .. }
+            | Self::Tidy { at } => (at, None),
             Self::Move { from, to, .. } => (from, Some(to)),
         };
         std::iter::once(first).chain(second)
@@ -269,17 +279,27 @@ pub trait Files: Send + Sync {
     /// Keeps mode, owner and links; a file with several names is written in place.
     ///
     /// # Errors
-    /// Conflict where `mode` doesn't hold; the file is then unchanged.
+    /// Conflict where `mode` doesn't hold; the file is then unchanged. What somebody else wrote right after it is no
+    /// failure: the change is then [`FileChange::overtaken`].
     fn write(&self, at: &RealPath, content: &[u8], mode: &WriteMode) -> Result<FileChange, Failure>;
 
     /// Makes several changes, all or none: everything is checked before the first, and where one fails the
     /// others are taken back. After a kill the next start takes back what was half done. Gives one change for each
-    /// path, in order: two for a move.
+    /// path, in order: two for a move, none for a folder.
     ///
     /// # Errors
     /// Invalid input where a path is named twice or is no regular file; a conflict where what an op states doesn't
     /// hold. Nothing is changed then.
     fn apply(&self, ops: &[FileOp]) -> Result<Vec<FileChange>, Failure>;
+
+    /// What a file has besides content and mode.
+    ///
+    /// # Errors
+    /// Not found; permission.
+    fn traits(&self, at: &RealPath) -> Result<FileTraits, Failure> {
+        let links = self.stat(at)?.links;
+        Ok(FileTraits { links, ..FileTraits::default() })
+    }
 
     /// Visits what is beneath `tree`, folders before their content.
     ///

@@ -40,7 +40,8 @@ pub use http::{Http, HttpBody, HttpRequest, HttpResponse};
 pub use media::{Image, ImageLimits, Media, NoMedia, PageRange, PdfPage, PdfText};
 pub use name::{NAME_MAX_CHARS, NameError, ToolName, humanise};
 pub use output::{
-    Block, ChangedBy, FileChange, FileState, FileStep, IntoOutput, Json, Output, Seen, Shape, Truncation,
+    Block, ChangedBy, FileChange, FileState, FileStep, FileTraits, IntoOutput, Json, Output, Seen, Shape,
+    Truncation,
 };
 pub use process::{Command, Exit, Processes, Shell, Status, Stdio, StopReason, Survivor};
 pub use spec::{

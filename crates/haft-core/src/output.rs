@@ -136,6 +136,19 @@ pub struct FileChange {
     pub before: Option<Arc<str>>,
     /// SHA-256 of the content after, none for a removed file.
     pub after: Option<Arc<str>>,
+    /// Whether somebody else wrote the file at the same moment: it was changed so, and holds something else by now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overtaken: bool,
+}
+
+impl FileChange {
+    /// What a result says of a change that was overtaken; `shown` is the path as it is written for readers.
+    pub fn note(&self, shown: &str) -> Option<String> {
+        let done = if self.after.is_some() { "written" } else { "removed" };
+        self.overtaken.then(|| {
+            format!("{shown} was {done}; another program changed it at the same moment: read it again.")
+        })
+    }
 }
 
 /// One state of a file: its content by hash, and what else is put back with it.
@@ -149,6 +162,26 @@ pub struct FileState {
     /// Permission bits, where they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
+    /// What else the file has, where it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traits: Option<FileTraits>,
+}
+
+/// What a file has besides content and mode, for one that was removed and comes back.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileTraits {
+    /// How many names it has.
+    pub links: u64,
+    /// The numbers of its owner and group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<(u32, u32)>,
+    /// Its extended attributes, names and values in hex.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attributes: Vec<(String, String)>,
+    /// How many more attributes there are, too long to be kept.
+    #[serde(default)]
+    pub left_out: usize,
 }
 
 /// What was done to one file, with all that is needed to take it back.
@@ -164,6 +197,12 @@ pub struct FileStep {
     /// What the model had been shown of the content before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Seen>,
+    /// Folders that were made for it, each after the one it is in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<RealPath>,
+    /// Why the content before isn't kept, where it isn't.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unkept: Option<String>,
 }
 
 /// A call that changed files, and how.
@@ -296,6 +335,16 @@ mod tests {
         assert!(seen.is_whole());
         seen.merge(&Seen { hash: "b".into(), lines: vec![(2, 3)], total: 3 });
         assert_eq!(seen.lines, [(2, 3)]);
+    }
+
+    #[test]
+    fn only_an_overtaken_change_is_told_of() {
+        let path = RealPath::new("/w", "a");
+        let change = FileChange { path, before: None, after: Some("h".into()), overtaken: false };
+        assert_eq!(change.note("a"), None);
+        assert!(!serde_json::to_string(&change).unwrap().contains("overtaken"));
+        let note = FileChange { overtaken: true, ..change }.note("a").unwrap();
+        assert_eq!(note, "a was written; another program changed it at the same moment: read it again.");
     }
 
     #[test]

@@ -10,12 +10,12 @@ use crate::{
     files::sync_folder,
     hash,
     journal::{self, Journal, Note},
-    root::{Place, split},
+    root::{MadeFolders, Place, split},
     undo::{self, Step},
     write::{IN_PLACE_MAX_BYTES, keep_owner},
     xattr,
 };
-use haft_core::{Failure, FailureKind, FileChange, FileOp, RealPath, WriteMode};
+use haft_core::{Failure, FailureKind, FileChange, FileOp, FileTraits, RealPath, WriteMode};
 use rustix::{
     fs::{Access, AtFlags, Mode, OFlags},
     io::Errno,
@@ -24,7 +24,7 @@ use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     fs::{File, Metadata},
-    io::{self, Read, Write},
+    io::{self, Write},
     os::unix::fs::MetadataExt,
     sync::Arc,
 };
@@ -63,7 +63,13 @@ impl Bits {
 /// How a change is made.
 enum Way<'a> {
     /// A name that nothing has is taken; mode and attributes are those of `model`, where there is one.
-    New { temp: RealPath, content: Cow<'a, [u8]>, model: Option<&'a RealPath>, bits: Bits },
+    New {
+        temp: RealPath,
+        content: Cow<'a, [u8]>,
+        model: Option<&'a RealPath>,
+        traits: Option<&'a FileTraits>,
+        bits: Bits,
+    },
     /// The file's place is taken.
     Swap { temp: RealPath, content: &'a [u8], before: &'a Arc<str>, bits: Bits },
     /// The file is written over.
@@ -72,6 +78,17 @@ enum Way<'a> {
     Remove { temp: RealPath, before: &'a Arc<str> },
     /// The file takes another name.
     Rename { to: &'a RealPath, before: &'a Arc<str> },
+}
+
+/// How far the changes have come.
+#[derive(Default)]
+struct Making {
+    /// The temporary files in the folders in which they were made, whatever these are called by now.
+    temps: Vec<Place>,
+    /// How many changes were begun, in their order.
+    begun: usize,
+    /// The files that hold something else already than what was written.
+    overtaken: Vec<RealPath>,
 }
 
 /// What is known while the ops are checked.
@@ -97,11 +114,12 @@ impl OsFiles {
         let folders: Vec<RealPath> = folders.into_iter().collect();
         let staged = Note::Staged { temps: temps.clone(), folders: folders.clone() };
         let journal = Journal::begin(&self.state, &staged)?;
-        let steps = match self.stage(&planned) {
+        let mut making = Making::default();
+        let steps = match self.stage(&planned, &mut making) {
             Ok(steps) => steps,
             Err(failure) => {
                 // What can't be removed now is removed at the next start.
-                if undo::sweep(&temps, &folders).is_ok() {
+                if undo::sweep_places(&making.temps, &folders).is_ok() {
                     journal.done();
                 }
                 return Err(failure);
@@ -109,21 +127,26 @@ impl OsFiles {
         };
         let set = Note::Set { steps, folders };
         let (journal, made) = match journal.advance(&set) {
-            Ok(journal) => (journal, self.make(&planned)),
+            Ok(journal) => (journal, self.make(&planned, &mut making)),
             Err((journal, failure)) => (journal, Err(failure)),
         };
         let journal = match made {
-            Ok(()) => journal.advance(&Note::Staged { temps: temps.clone(), folders: Vec::new() }),
+            Ok(()) => journal.advance(&Note::Staged { temps, folders: Vec::new() }),
             Err(failure) => Err((journal, failure)),
         };
         match journal {
             Ok(journal) => {
-                if undo::sweep(&temps, &[]).is_ok() {
+                if undo::sweep_places(&making.temps, &[]).is_ok() {
                     journal.done();
                 }
-                Ok(ops.iter().flat_map(changes).collect())
+                undo::remove_folders(&ops.iter().filter_map(tidied).cloned().collect::<Vec<_>>());
+                let mut changes: Vec<FileChange> = ops.iter().flat_map(changes).collect();
+                for change in &mut changes {
+                    change.overtaken = making.overtaken.contains(&change.path);
+                }
+                Ok(changes)
             }
-            Err((journal, failure)) => Err(take_back(journal, &set, failure)),
+            Err((journal, failure)) => Err(take_back(journal, &set, &making, failure)),
         }
     }
 
@@ -157,7 +180,7 @@ impl OsFiles {
             FileOp::Write { at, content, mode: WriteMode::New, executable } => {
                 self.require_free(at, folders)?;
                 let content = Cow::Borrowed(content.as_slice());
-                planned.push(Planned::new(at, content, None, Bits::Run(*executable)));
+                planned.push(Planned::new(at, content, Bits::Run(*executable)));
             }
             FileOp::Write { at, content, mode: WriteMode::Over { before }, executable } => {
                 let (way, meta) = self.over(at, content, (before, Bits::Run(*executable)))?;
@@ -170,12 +193,12 @@ impl OsFiles {
                 self.is_own(op, &meta, shared)?;
                 planned.push(Planned { at, way: Way::Remove { temp: beside(at), before } });
             }
-            FileOp::Restore { at, content, mode, over: None } => {
+            FileOp::Restore { at, content, mode, over: None, traits } => {
                 self.require_free(at, folders)?;
                 let content = Cow::Borrowed(content.as_slice());
-                planned.push(Planned::new(at, content, None, Bits::Exactly(*mode)));
+                planned.push(Planned::new(at, content, Bits::Exactly(*mode)).with_traits(traits.as_ref()));
             }
-            FileOp::Restore { at, content, mode, over: Some(before) } => {
+            FileOp::Restore { at, content, mode, over: Some(before), .. } => {
                 let (way, meta) = self.over(at, content, (before, Bits::Exactly(*mode)))?;
                 if self.is_own(op, &meta, shared)? {
                     planned.push(Planned { at, way });
@@ -193,9 +216,11 @@ impl OsFiles {
                     }
                     None => Cow::Owned(self.whole(from, &old, &meta)?),
                 };
-                planned.push(Planned::new(to, content, Some(from), Bits::Run(*executable)));
+                planned.push(Planned::new(to, content, Bits::Run(*executable)).like(from));
                 planned.push(Planned { at: from, way: Way::Remove { temp: beside(from), before } });
             }
+            // Done at the end, and no fault where it can't be.
+            FileOp::Tidy { .. } => {}
         }
         Ok(())
     }
@@ -353,18 +378,16 @@ impl OsFiles {
     }
 
     /// Writes every new content beside its target.
-    fn stage(&self, planned: &[Planned<'_>]) -> Result<Vec<Step>, Failure> {
-        planned.iter().map(|one| self.stage_one(one)).collect()
+    fn stage(&self, planned: &[Planned<'_>], making: &mut Making) -> Result<Vec<Step>, Failure> {
+        planned.iter().map(|one| self.stage_one(one, making)).collect()
     }
 
-    fn stage_one(&self, planned: &Planned<'_>) -> Result<Step, Failure> {
+    fn stage_one(&self, planned: &Planned<'_>, making: &mut Making) -> Result<Step, Failure> {
         let at = planned.at;
         let trouble = |error: &io::Error| self.trouble("write", at, error);
         Ok(match &planned.way {
-            Way::New { temp, content, model, bits } => {
-                let (root, beneath) = self.root_of(at);
-                let parent = split(&beneath).0;
-                root.make_folders(parent, self.how).map_err(|error| trouble(&error))?;
+            Way::New { temp, content, model, traits, bits } => {
+                self.make_folders_of(at)?;
                 let old = match model {
                     Some(model) => {
                         let place = self.standing(model)?;
@@ -372,15 +395,15 @@ impl OsFiles {
                     }
                     None => None,
                 };
-                let staged = Staged { temp, content, old: old.as_ref(), bits: *bits };
-                self.write_beside(&staged).map_err(|error| trouble(&error))?;
+                let staged = Staged { temp, content, old: old.as_ref(), traits: *traits, bits: *bits };
+                self.write_beside(&staged, making).map_err(|error| trouble(&error))?;
                 Step::New { at: at.clone(), temp: temp.clone(), after: hash::of(content) }
             }
             Way::Swap { temp, content, before, bits } => {
                 let place = self.standing(at)?;
                 let old = self.present(at, &place, before)?;
-                let staged = Staged { temp, content, old: Some(&old), bits: *bits };
-                let inode = self.write_beside(&staged).map_err(|error| trouble(&error))?;
+                let staged = Staged { temp, content, old: Some(&old), traits: None, bits: *bits };
+                let inode = self.write_beside(&staged, making).map_err(|error| trouble(&error))?;
                 Step::Swap {
                     at: at.clone(),
                     temp: temp.clone(),
@@ -394,15 +417,23 @@ impl OsFiles {
             }
             Way::Remove { temp, .. } => Step::Remove { at: at.clone(), temp: temp.clone() },
             Way::Rename { to, before } => {
-                let (root, beneath) = self.root_of(to);
-                root.make_folders(split(&beneath).0, self.how).map_err(|error| trouble(&error))?;
+                self.make_folders_of(to)?;
                 Step::Rename { from: at.clone(), to: (*to).clone(), before: Arc::clone(before) }
             }
         })
     }
 
+    /// The journal names those that are missing, so they go again with it.
+    fn make_folders_of(&self, at: &RealPath) -> Result<(), Failure> {
+        let (root, beneath) = self.root_of(at);
+        let mut made = MadeFolders::default();
+        let folder = root.make_folders(split(&beneath).0, self.how, &mut made);
+        made.keep();
+        folder.map(drop).map_err(|error| self.trouble("write", at, &error))
+    }
+
     /// Makes a temporary file and gives the number of its inode.
-    fn write_beside(&self, staged: &Staged<'_>) -> io::Result<u64> {
+    fn write_beside(&self, staged: &Staged<'_>, making: &mut Making) -> io::Result<u64> {
         let place = self.place(staged.temp)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // The process's mask takes off what it takes off every new file.
@@ -411,6 +442,10 @@ impl OsFiles {
         let name = place.name.as_str();
         let mut file: File =
             rustix::fs::openat(&place.folder, name, flags, Mode::from_raw_mode(mode))?.into();
+        making.temps.push(place);
+        if let Some(traits) = staged.traits {
+            xattr::give(&file, traits);
+        }
         if let Some((old, meta)) = staged.old {
             if !keep_owner(meta, &file)? {
                 return Err(Errno::PERM.into());
@@ -428,9 +463,9 @@ impl OsFiles {
     }
 
     /// Makes all changes: the journal says by now how each is taken back.
-    fn make(&self, planned: &[Planned<'_>]) -> Result<(), Failure> {
+    fn make(&self, planned: &[Planned<'_>], making: &mut Making) -> Result<(), Failure> {
         for one in planned {
-            self.make_one(one)?;
+            self.make_one(one, making)?;
         }
         let mut synced = BTreeSet::new();
         for at in planned.iter().flat_map(Planned::paths) {
@@ -444,57 +479,61 @@ impl OsFiles {
         Ok(())
     }
 
-    fn make_one(&self, planned: &Planned<'_>) -> Result<(), Failure> {
+    /// A failure before the change is begun leaves this file as it is; one after that is taken back.
+    fn make_one(&self, planned: &Planned<'_>, making: &mut Making) -> Result<(), Failure> {
         let at = planned.at;
         let trouble = |error: &io::Error| self.trouble("write", at, error);
         let target = self.standing(at)?;
         let place = |temp: &RealPath| self.place(temp).map_err(|error| trouble(&error));
-        let (stands, after) = match &planned.way {
+        let (stands, path, after) = match &planned.way {
             Way::New { temp, content, .. } => {
-                self.take_free(&place(temp)?, at, &target)?;
-                (target, Some(hash::of(content)))
+                self.take_free(&place(temp)?, (at, &target), making)?;
+                (target, at, Some(hash::of(content)))
             }
             Way::Swap { temp, content, before, .. } => {
                 self.present(at, &target, before)?;
                 let temp = place(temp)?;
+                making.begun += 1;
                 undo::swap(&temp, &target).map_err(|error| trouble(&error))?;
-                self.require_content(at, &temp, Some(before.as_ref()))?;
-                (target, Some(hash::of(content)))
+                self.require_content(at, &temp, before)?;
+                (target, at, Some(hash::of(content)))
             }
             Way::InPlace { old, content, mode, bits } => {
-                let (mut file, _) = self.open_to_write(at, &target)?;
-                let mut now = Vec::new();
-                Read::by_ref(&mut file)
-                    .take(IN_PLACE_MAX_BYTES + 1)
-                    .read_to_end(&mut now)
-                    .map_err(|error| trouble(&error))?;
-                if now != *old {
+                let (file, _) = self.open_to_write(at, &target)?;
+                making.begun += 1;
+                if !journal::replace(&file, old, content).map_err(|error| trouble(&error))? {
+                    making.begun -= 1;
                     return Err(self.changed(at));
                 }
-                journal::overwrite(&file, content).map_err(|error| trouble(&error))?;
                 let wanted = bits.of(*mode);
                 if wanted != *mode {
                     rustix::fs::fchmod(&file, Mode::from_raw_mode(wanted))
                         .map_err(|error| trouble(&error.into()))?;
                 }
-                (target, Some(hash::of(content)))
+                (target, at, Some(hash::of(content)))
             }
             Way::Remove { temp, before } => {
                 self.present(at, &target, before)?;
                 let temp = place(temp)?;
-                undo::take_free_name(&target, &temp).map_err(|error| trouble(&error))?;
-                self.require_content(at, &temp, Some(before.as_ref()))?;
-                (target, None)
+                self.take_free(&target, (at, &temp), making)?;
+                let held = self.require_content(at, &temp, before);
+                making.temps.push(temp);
+                held?;
+                (target, at, None)
             }
             Way::Rename { to, before } => {
                 self.present(at, &target, before)?;
                 let goal = self.standing(to)?;
-                self.take_free(&target, to, &goal)?;
-                (goal, Some(Arc::clone(before)))
+                self.take_free(&target, (to, &goal), making)?;
+                (goal, *to, Some(Arc::clone(before)))
             }
         };
-        // What was written is read back before anything counts as done.
-        self.require_content(at, &stands, after.as_deref())
+        // What was written is read back. Where something else stands there by now, it was written all the same.
+        let now = undo::content(&stands).map_err(|error| self.trouble("read back", path, &error))?;
+        if now != after {
+            making.overtaken.push(path.clone());
+        }
+        Ok(())
     }
 
     fn open_to_write(&self, at: &RealPath, place: &Place) -> Result<(File, Metadata), Failure> {
@@ -504,17 +543,26 @@ impl OsFiles {
         Ok((file, meta))
     }
 
-    fn take_free(&self, from: &Place, at: &RealPath, to: &Place) -> Result<(), Failure> {
+    fn take_free(
+        &self,
+        from: &Place,
+        (at, to): (&RealPath, &Place),
+        making: &mut Making,
+    ) -> Result<(), Failure> {
+        making.begun += 1;
         undo::take_free_name(from, to).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => self.exists(at),
+            io::ErrorKind::AlreadyExists => {
+                making.begun -= 1;
+                self.exists(at)
+            }
             _ => self.trouble("create", at, &error),
         })
     }
 
-    /// Somebody else may have written at the very moment of the change.
-    fn require_content(&self, at: &RealPath, place: &Place, hash: Option<&str>) -> Result<(), Failure> {
+    /// Somebody else may have written the old file at the very moment of the change.
+    fn require_content(&self, at: &RealPath, place: &Place, hash: &str) -> Result<(), Failure> {
         let now = undo::content(place).map_err(|error| self.trouble("read back", at, &error))?;
-        if now.as_deref() == hash { Ok(()) } else { Err(self.changed(at)) }
+        if now.as_deref() == Some(hash) { Ok(()) } else { Err(self.changed(at)) }
     }
 }
 
@@ -524,12 +572,30 @@ struct Staged<'a> {
     content: &'a [u8],
     /// The file whose owner, mode and attributes it gets.
     old: Option<&'a (File, Metadata)>,
+    /// What it gets of one that was removed.
+    traits: Option<&'a FileTraits>,
     bits: Bits,
 }
 
 impl<'a> Planned<'a> {
-    fn new(at: &'a RealPath, content: Cow<'a, [u8]>, model: Option<&'a RealPath>, bits: Bits) -> Self {
-        Self { at, way: Way::New { temp: beside(at), content, model, bits } }
+    fn new(at: &'a RealPath, content: Cow<'a, [u8]>, bits: Bits) -> Self {
+        Self { at, way: Way::New { temp: beside(at), content, model: None, traits: None, bits } }
+    }
+
+    /// A new file with mode, owner and attributes of another.
+    fn like(mut self, other: &'a RealPath) -> Self {
+        if let Way::New { model, .. } = &mut self.way {
+            *model = Some(other);
+        }
+        self
+    }
+
+    /// A new file with owner and attributes of one that was removed.
+    fn with_traits(mut self, given: Option<&'a FileTraits>) -> Self {
+        if let Way::New { traits, .. } = &mut self.way {
+            *traits = given;
+        }
+        self
     }
 
     fn temp(&self) -> Option<&RealPath> {
@@ -562,47 +628,58 @@ fn may_change(place: &Place) -> bool {
     !matches!(may, Err(Errno::ACCESS | Errno::PERM | Errno::ROFS))
 }
 
+/// The folder that goes at the end.
+fn tidied(op: &FileOp) -> Option<&RealPath> {
+    if let FileOp::Tidy { at } = op { Some(at) } else { None }
+}
+
 fn changes(op: &FileOp) -> Vec<FileChange> {
+    let change = |path: &RealPath, before: Option<&Arc<str>>, after| FileChange {
+        path: path.clone(),
+        before: before.cloned(),
+        after,
+        overtaken: false,
+    };
     match op {
         FileOp::Write { at, content, mode, .. } => {
             let before = match mode {
                 WriteMode::New => None,
-                WriteMode::Over { before } => Some(Arc::clone(before)),
+                WriteMode::Over { before } => Some(before),
             };
-            vec![FileChange { path: at.clone(), before, after: Some(hash::of(content)) }]
+            vec![change(at, before, Some(hash::of(content)))]
         }
         FileOp::Restore { at, content, over, .. } => {
-            vec![FileChange { path: at.clone(), before: over.clone(), after: Some(hash::of(content)) }]
+            vec![change(at, over.as_ref(), Some(hash::of(content)))]
         }
-        FileOp::Remove { at, before } => {
-            vec![FileChange { path: at.clone(), before: Some(Arc::clone(before)), after: None }]
-        }
+        FileOp::Remove { at, before } => vec![change(at, Some(before), None)],
         FileOp::Move { from, to, before, content, .. } => {
             let after = content.as_deref().map_or_else(|| Arc::clone(before), hash::of);
-            vec![
-                FileChange { path: from.clone(), before: Some(Arc::clone(before)), after: None },
-                FileChange { path: to.clone(), before: None, after: Some(after) },
-            ]
+            vec![change(from, Some(before), None), change(to, None, Some(after))]
         }
+        FileOp::Tidy { .. } => Vec::new(),
     }
 }
 
-/// Takes all back that was done, and says so where it can't be.
-fn take_back(journal: Journal, set: &Note, failure: Failure) -> Failure {
+/// Takes all back that was begun, and says so where it can't be.
+fn take_back(journal: Journal, set: &Note, making: &Making, failure: Failure) -> Failure {
     let Note::Set { steps, folders } = set else { return failure };
-    match undo::roll_back(steps, folders) {
-        Ok(true) => {
-            journal.done();
-            failure
-        }
-        Ok(false) => {
-            journal.done();
+    let begun = steps.get(..making.begun).unwrap_or(steps);
+    match undo::roll_back(begun, &[]) {
+        Ok(whole) => {
+            // A temporary file holds nothing by now that isn't in its place.
+            if undo::sweep_places(&making.temps, folders).is_ok() {
+                journal.done();
+            }
+            if whole {
+                return failure;
+            }
+            // Not to be tried again as if nothing had happened.
             let text = format!(
                 "{}. What else was changed is put back, but something else wrote one of the files at the same \
                  moment: read them again",
                 failure.text
             );
-            Failure { text, ..failure }
+            Failure { kind: FailureKind::Internal, text, ..failure }
         }
         // The entry stays for the next start.
         Err(error) => {
@@ -610,7 +687,7 @@ fn take_back(journal: Journal, set: &Note, failure: Failure) -> Failure {
                 "{}. Not all of what else was changed could be put back ({error}); it will be at the next start",
                 failure.text
             );
-            Failure { text, ..failure }
+            Failure { kind: FailureKind::Internal, text, ..failure }
         }
     }
 }

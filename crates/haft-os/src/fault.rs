@@ -18,11 +18,15 @@ pub(crate) fn io(doing: &str, shown: &str, error: &io::Error) -> Failure {
             "can't {doing} {shown}: a part of this path is a file, not a folder; correct the path"
         )),
         Some(Errno::ISDIR) => Failure::invalid(format!("{shown} is a folder, not a file; list it instead")),
-        Some(Errno::ACCESS | Errno::PERM) => Failure::new(
+        Some(Errno::ACCESS) => Failure::new(
             FailureKind::Permission,
             format!(
                 "can't {doing} {shown}: the system denies access; use another path or have its mode changed"
             ),
+        ),
+        Some(Errno::PERM) => Failure::new(
+            FailureKind::Permission,
+            format!("can't {doing} {shown}: {}", immutable("it, or its folder,")),
         ),
         Some(Errno::ROFS) => Failure::new(
             FailureKind::Permission,
@@ -47,10 +51,30 @@ pub(crate) fn io(doing: &str, shown: &str, error: &io::Error) -> Failure {
     failure.diagnose(format!("{doing} {shown}: {error}"))
 }
 
+/// Why the system refuses what the mode would allow.
+pub(crate) fn immutable(shown: &str) -> String {
+    format!(
+        "{shown} may not be changed whatever its mode says: it is marked as immutable or append-only (lsattr shows \
+         that, chattr -i and -a end it), or only the superuser may do this"
+    )
+}
+
 /// Why a pipe, socket or device isn't opened.
 pub(crate) fn special(shown: &str, what: &str) -> Failure {
     Failure::invalid(format!(
         "{shown} is a {what}; reading or writing it could block for ever — name a regular file, or use a \
          shell command with a time limit"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_mode_allows_is_told_from_what_the_mode_denies() {
+        let said = |errno: Errno| io("write", "f", &errno.into()).text;
+        assert!(said(Errno::ACCESS).contains("have its mode changed"));
+        assert!(said(Errno::PERM).contains("immutable") && !said(Errno::PERM).contains("mode changed"));
+    }
 }

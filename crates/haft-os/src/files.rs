@@ -8,10 +8,11 @@ use crate::{
     resolve::{self, Names, Start},
     root::{self, Beneath, Place, Root, split},
     similar::similar,
+    xattr,
 };
 use haft_core::{
-    Cancel, Entry, Failure, FileChange, FileKind, FileLock, FileOp, Files, GrepHit, GrepQuery, Listing,
-    PathArg, RealPath, Stat, WalkOptions, WalkReport, WriteMode,
+    Cancel, Entry, Failure, FileChange, FileKind, FileLock, FileOp, FileTraits, Files, GrepHit, GrepQuery,
+    Listing, PathArg, RealPath, Stat, WalkOptions, WalkReport, WriteMode,
 };
 use rustix::fs::OFlags;
 use std::{
@@ -261,6 +262,12 @@ impl Files for OsFiles {
 
     fn apply(&self, ops: &[FileOp]) -> Result<Vec<FileChange>, Failure> {
         self.apply_all(ops)
+    }
+
+    fn traits(&self, at: &RealPath) -> Result<FileTraits, Failure> {
+        let place = self.place(at).map_err(|error| self.trouble("look at", at, &error))?;
+        let (file, meta) = self.open_regular(at, &place)?;
+        Ok(xattr::traits(&file, &meta))
     }
 
     fn walk(

@@ -17,6 +17,7 @@ use std::{
     io::{self, Read, Write},
     os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 const FOLDER: &str = "journal";
@@ -24,6 +25,10 @@ const MAGIC: &str = "haft-journal-1";
 /// What temporary files are called: `.haft-….tmp`.
 const TEMP_PREFIX: &str = ".haft-";
 const TEMP_SUFFIX: &str = ".tmp";
+/// What can't be reached for so long won't come back.
+const UNREACHED_TIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// How much is compared at once.
+const PIECE_BYTES: usize = 64 * 1024;
 /// So often an entry is begun anew where a start beside it took it for a dead one.
 const BEGIN_TRIES: usize = 16;
 
@@ -188,9 +193,24 @@ fn recover_one(path: &Path) -> io::Result<()> {
     let mended = match decode(&bytes) {
         // Torn before it was renamed and synced: nothing had begun.
         None => true,
-        Some(note) => mend(&note)?,
+        Some(note) => match mend(&note) {
+            // Only rubbish: its folder was removed with it long ago.
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound
+                    && matches!(note, Note::Temp { .. } | Note::Staged { .. })
+                    && is_old(&file) =>
+            {
+                true
+            }
+            mended => mended?,
+        },
     };
     if mended { fs::remove_file(path) } else { fs::rename(path, path.with_extension("kept")) }
+}
+
+fn is_old(file: &File) -> bool {
+    let age = file.metadata().and_then(|meta| meta.modified()).map(|since| since.elapsed());
+    matches!(age, Ok(Ok(age)) if age > UNREACHED_TIME)
 }
 
 fn remove_unfinished(path: &Path) -> io::Result<()> {
@@ -249,6 +269,58 @@ pub(crate) fn is_mixture(now: &[u8], before: &[u8], after: &[u8]) -> bool {
         && now.iter().enumerate().all(|(at, byte)| {
             before.get(at).is_some_and(|old| old == byte) || after.get(at).is_some_and(|new| new == byte)
         })
+}
+
+/// Puts a content in the place of another one in an open file, keeping its identity, and writes it out. False where
+/// the other one doesn't stand there any more; then it is as it was.
+///
+/// Only bytes that differ are written, and nothing is cut off that somebody else adds meanwhile.
+pub(crate) fn replace(file: &File, before: &[u8], after: &[u8]) -> io::Result<bool> {
+    if !holds(file, before)? {
+        return Ok(false);
+    }
+    let (old, new) = (to_u64(before.len())?, to_u64(after.len())?);
+    let equal = |(old, new): &(&u8, &u8)| old == new;
+    let shared = before.len().min(after.len());
+    let first = before.iter().zip(after).take_while(equal).count();
+    let tail =
+        if old == new { before.iter().rev().zip(after.iter().rev()).take_while(equal).count() } else { 0 };
+    let differing = first..first.max(shared - tail);
+    let at = to_u64(first)?;
+    file.write_all_at(after.get(differing.clone()).unwrap_or_default(), at)?;
+    if file.metadata()?.len() != old {
+        file.write_all_at(before.get(differing).unwrap_or_default(), at)?;
+        file.sync_all()?;
+        return Ok(false);
+    }
+    if new > old {
+        file.write_all_at(after.get(shared..).unwrap_or_default(), old)?;
+    } else if new < old {
+        file.set_len(new)?;
+    }
+    file.sync_all()?;
+    Ok(true)
+}
+
+/// Whether an open file has exactly this content.
+fn holds(file: &File, content: &[u8]) -> io::Result<bool> {
+    if file.metadata()?.len() != to_u64(content.len())? {
+        return Ok(false);
+    }
+    let mut piece = vec![0; PIECE_BYTES];
+    let (mut rest, mut offset) = (content, 0);
+    while !rest.is_empty() {
+        let read = file.read_at(&mut piece, offset)?;
+        let (Some(found), Some((expected, after))) = (piece.get(..read), rest.split_at_checked(read)) else {
+            return Ok(false);
+        };
+        if read == 0 || found != expected {
+            return Ok(false);
+        }
+        rest = after;
+        offset += to_u64(read)?;
+    }
+    Ok(true)
 }
 
 /// Puts a content into an open file, keeping its identity, and writes it out.
@@ -407,6 +479,50 @@ mod tests {
         }
         let kept = fs::read_dir(state.join(FOLDER)).unwrap().count();
         assert_eq!(kept, 2, "the two changed by somebody else");
+    }
+
+    #[test]
+    fn what_is_replaced_in_place_is_exact_and_never_cuts_off_what_others_wrote() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        for before in ["", "a", "abcabc", "abcdef"] {
+            for after in ["", "a", "b", "abXabc", "abcabcabc", "abcxef"] {
+                fs::write(&path, before).unwrap();
+                let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+                assert!(replace(&file, before.as_bytes(), after.as_bytes()).unwrap());
+                assert_eq!(fs::read_to_string(&path).unwrap(), after, "{before:?}");
+                let grown = format!("{before}+more");
+                fs::write(&path, &grown).unwrap();
+                assert!(!replace(&file, before.as_bytes(), after.as_bytes()).unwrap());
+                assert_eq!(fs::read_to_string(&path).unwrap(), grown);
+            }
+        }
+    }
+
+    #[test]
+    fn a_temporary_file_whose_folder_is_not_there_waits_for_it() {
+        let base = tempfile::tempdir().unwrap();
+        let root = base.path().canonicalize().unwrap();
+        let (folder, moved) = (root.join("d"), root.join("elsewhere"));
+        fs::create_dir(&folder).unwrap();
+        let name = temp_name();
+        fs::write(folder.join(&name), "half").unwrap();
+        let temp = RealPath::new(root.to_str().unwrap(), &format!("d/{name}"));
+        let unmade = RealPath::new(root.to_str().unwrap(), &format!("n/{name}"));
+        let folders = vec![RealPath::new(root.to_str().unwrap(), "n")];
+        for note in
+            [Note::Temp { path: temp.clone() }, Note::Staged { temps: vec![temp.clone(), unmade], folders }]
+        {
+            fs::write(folder.join(&name), "half").unwrap();
+            drop(Journal::begin(&root, &note).unwrap());
+            fs::rename(&folder, &moved).unwrap();
+            recover(&root);
+            assert!(moved.join(&name).exists());
+            fs::rename(&moved, &folder).unwrap();
+            recover(&root);
+            assert!(!folder.join(&name).exists());
+            assert_eq!(fs::read_dir(root.join(FOLDER)).unwrap().count(), 0);
+        }
     }
 
     #[test]

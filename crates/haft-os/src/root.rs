@@ -6,7 +6,7 @@
 use crate::fault;
 use haft_core::{Failure, RealPath};
 use rustix::{
-    fs::{Mode, OFlags, ResolveFlags},
+    fs::{AtFlags, Mode, OFlags, ResolveFlags},
     io::Errno,
 };
 use std::{
@@ -80,8 +80,14 @@ impl Root {
         }
     }
 
-    /// As [`Root::folder`], and makes what is missing of it.
-    pub(crate) fn make_folders(&self, beneath: &str, how: Beneath) -> io::Result<OwnedFd> {
+    /// As [`Root::folder`], and makes what is missing of it; what was made is added to `made`, also where the rest
+    /// can't be.
+    pub(crate) fn make_folders(
+        &self,
+        beneath: &str,
+        how: Beneath,
+        made: &mut MadeFolders,
+    ) -> io::Result<OwnedFd> {
         match self.folder(beneath, how) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             other => return other,
@@ -91,10 +97,12 @@ impl Root {
             at = match step(&at, name) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     match rustix::fs::mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
+                        Ok(()) => made.0.push(Place { folder: at.try_clone()?, name: name.to_owned() }),
                         // Somebody else may have made it meanwhile.
-                        Ok(()) | Err(Errno::EXIST) => step(&at, name)?,
+                        Err(Errno::EXIST) => {}
                         Err(error) => return Err(error.into()),
                     }
+                    step(&at, name)?
                 }
                 other => other?,
             };
@@ -134,6 +142,26 @@ fn step(folder: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
         }
         Err(error) => Err(error.into()),
         Ok(next) => Ok(next),
+    }
+}
+
+/// Folders that were made for a file; when dropped they go again, as far as they are empty.
+#[derive(Debug, Default)]
+pub(crate) struct MadeFolders(Vec<Place>);
+
+impl MadeFolders {
+    /// The file came to be: they stay.
+    pub(crate) fn keep(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for MadeFolders {
+    fn drop(&mut self) {
+        for place in self.0.iter().rev() {
+            // One that somebody else put something into stays.
+            let _ = rustix::fs::unlinkat(&place.folder, place.name.as_str(), AtFlags::REMOVEDIR);
+        }
     }
 }
 

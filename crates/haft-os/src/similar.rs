@@ -2,6 +2,9 @@
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
+/// So much alike, from 0 to 1, names must be without their endings.
+const STEMS_ALIKE_MIN: f64 = 0.5;
+
 /// The form that names which look alike share: compatibility forms and all kinds of blanks folded.
 pub(crate) fn fold(name: &str) -> String {
     name.nfkc().map(|c| if c.is_whitespace() { ' ' } else { c }).collect()
@@ -32,11 +35,18 @@ pub(crate) fn similar(wanted: &str, names: impl IntoIterator<Item = String>) -> 
                 wanted.len() > 2 && (other.contains(&wanted) || wanted.contains(&other) && other.len() > 2);
             let score =
                 strsim::normalized_damerau_levenshtein(&wanted, &other) + if contained { 0.3 } else { 0.0 };
-            (score >= 0.6).then_some((score, name))
+            // An ending that both have makes no short names alike.
+            let stems = strsim::normalized_damerau_levenshtein(stem(&wanted), stem(&other));
+            (score >= 0.6 && (contained || stems >= STEMS_ALIKE_MIN)).then_some((score, name))
         })
         .collect();
     scored.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
     scored.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// A name without its ending; one that is nothing but an ending is whole.
+fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map(|(stem, _)| stem).filter(|stem| !stem.is_empty()).unwrap_or(name)
 }
 
 /// Without case and with every kind of blank alike, since those are what a reader can't see.
@@ -55,5 +65,9 @@ mod tests {
         assert_eq!(similar("man.rs", names()).first().unwrap(), "main.rs");
         assert_eq!(similar("Shot 2026 AM.txt", names()), ["Shot 2026\u{202f}AM.txt"]);
         assert!(similar("quite-other.toml", names()).is_empty());
+        let short = || ["#h.txt", "g.txt", "a.md", ".env"].map(str::to_owned);
+        assert!(similar("\u{e9}.txt", short()).is_empty() && similar("f.txt", short()).is_empty());
+        assert_eq!(similar("a.mdx", short()), ["a.md"]);
+        assert_eq!(similar(".evn", short()), [".env"]);
     }
 }

@@ -272,25 +272,41 @@ pub(crate) fn roll_back(steps: &[Step], folders: &[RealPath]) -> io::Result<bool
     failed.map_or(Ok(undone), Err)
 }
 
-/// Removes temporary files, and folders that were made and are empty.
+/// Removes temporary files, and folders that were made and are empty. A temporary file in one of these that isn't
+/// there never came to be.
 pub(crate) fn sweep(temps: &[RealPath], folders: &[RealPath]) -> io::Result<()> {
     let mut failed = None;
     for temp in temps {
-        failed = remove_temp(temp).err().or(failed);
+        match remove_temp(temp) {
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound
+                    && folders.iter().any(|folder| folder.covers(temp)) => {}
+            Err(error) => failed = Some(error),
+            Ok(()) => {}
+        }
     }
     remove_folders(folders);
     failed.map_or(Ok(()), Err)
 }
 
-/// Removes a temporary file; its folder may be gone.
-pub(crate) fn remove_temp(path: &RealPath) -> io::Result<()> {
-    match journal::place(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        place => remove(&place?),
+/// Removes temporary files from the folders in which they were made, whatever these are called by now; and folders
+/// that were made and are empty.
+pub(crate) fn sweep_places(temps: &[Place], folders: &[RealPath]) -> io::Result<()> {
+    let mut failed = None;
+    for temp in temps {
+        failed = remove(temp).err().or(failed);
     }
+    remove_folders(folders);
+    failed.map_or(Ok(()), Err)
 }
 
-fn remove_folders(folders: &[RealPath]) {
+/// Removes a temporary file. Where its folder isn't there, it may be so under another name: then it isn't removed.
+pub(crate) fn remove_temp(path: &RealPath) -> io::Result<()> {
+    remove(&journal::place(path)?)
+}
+
+/// Removes folders that are empty, the last first.
+pub(crate) fn remove_folders(folders: &[RealPath]) {
     for folder in folders.iter().rev() {
         if let Ok(place) = journal::place(folder) {
             // One that isn't empty any more, or never came to be, stays as it is.

@@ -4,11 +4,11 @@
 //! its other names or its owner, the file is written over instead, with a [`Journal`] for the kill.
 
 use crate::{
-    OsFiles,
+    OsFiles, fault,
     files::{kind, sync_folder},
     hash,
     journal::{self, Journal, Note},
-    root::{Place, split},
+    root::{MadeFolders, Place, split},
     xattr,
 };
 use haft_core::{Failure, FailureKind, FileChange, FileKind, RealPath, WriteMode};
@@ -46,7 +46,8 @@ impl OsFiles {
         let trouble = |error: &io::Error| self.trouble("create", at, error);
         let (root, beneath) = self.root_of(at);
         let (parent, name) = split(&beneath);
-        let folder = root.make_folders(parent, self.how).map_err(|error| trouble(&error))?;
+        let mut made = MadeFolders::default();
+        let folder = root.make_folders(parent, self.how, &mut made).map_err(|error| trouble(&error))?;
         let place = Place { folder, name: name.to_owned() };
         match place.look() {
             Ok(meta) => return Err(self.occupied(at, &meta)),
@@ -62,6 +63,7 @@ impl OsFiles {
             Err(Errno::EXIST) => return Err(self.exists(at)),
             Err(error) => return Err(trouble(&error.into())),
         }
+        made.keep();
         drop(temp);
         sync_folder(&place.folder);
         self.read_back(at, &place, content, None)
@@ -134,21 +136,25 @@ impl OsFiles {
         self.require_folder(at, place)?;
         let note = Note::InPlace { path: at.clone(), before: old, after: content.to_vec() };
         let journal = Journal::begin(&self.state, &note)?;
-        if let Err(error) = journal::overwrite(&file, content) {
-            let undone = match &note {
-                Note::InPlace { before, .. } => journal::overwrite(&file, before).is_ok(),
-                _ => false,
-            };
-            if undone {
+        let old: &[u8] = if let Note::InPlace { before, .. } = &note { before } else { &[] };
+        match journal::replace(&file, old, content) {
+            Ok(true) => journal.done(),
+            // While the entry was written out, somebody else wrote the file.
+            Ok(false) => {
+                journal.done();
+                return Err(self.changed(at));
+            }
+            Err(error) if journal::overwrite(&file, old).is_ok() => {
                 journal.done();
                 return Err(trouble(&error));
             }
-            return Err(Failure::internal(format!(
-                "{} could be neither written nor put back ({error}); it will be put back at the next start",
-                self.show(at)
-            )));
+            Err(error) => {
+                return Err(Failure::internal(format!(
+                    "{} could be neither written nor put back ({error}); it will be put back at the next start",
+                    self.show(at)
+                )));
+            }
         }
-        journal.done();
         self.read_back(at, place, content, Some(Arc::clone(before)))
     }
 
@@ -174,7 +180,11 @@ impl OsFiles {
         if matches!(may, Err(Errno::ACCESS | Errno::PERM | Errno::ROFS)) {
             return Err(Failure::new(
                 FailureKind::Permission,
-                format!("{} is read-only; have its mode changed first (chmod u+w)", self.show(at)),
+                match may {
+                    Err(Errno::ROFS) => format!("{} is on a file system that is read-only", self.show(at)),
+                    Err(Errno::PERM) => fault::immutable(&self.show(at)),
+                    _ => format!("{} is read-only; have its mode changed first (chmod u+w)", self.show(at)),
+                },
             ));
         }
         Ok(())
@@ -193,6 +203,8 @@ impl OsFiles {
         }
     }
 
+    /// Whether what was written stands there. It was written whatever stands there now, so nothing here is a reason
+    /// to write it again.
     fn read_back(
         &self,
         at: &RealPath,
@@ -200,17 +212,16 @@ impl OsFiles {
         content: &[u8],
         before: Option<Arc<str>>,
     ) -> Result<FileChange, Failure> {
-        let (file, _) = self.open_regular(at, place)?;
-        let found = hash::of_reader(&file).map_err(|error| self.trouble("read back", at, &error))?;
+        let found = match self.open_regular(at, place) {
+            Ok((file, _)) => {
+                Some(hash::of_reader(&file).map_err(|error| self.trouble("read back", at, &error))?)
+            }
+            // Removed since, or something that is no file has its name.
+            Err(_) => None,
+        };
         let after = hash::of(content);
-        if found != after {
-            return Err(Failure::conflict(format!(
-                "{} was written, but doesn't hold what was written: something else wrote it at the same \
-                 moment; read it again",
-                self.show(at)
-            )));
-        }
-        Ok(FileChange { path: at.clone(), before, after: Some(after) })
+        let overtaken = found.as_ref() != Some(&after);
+        Ok(FileChange { path: at.clone(), before, after: Some(after), overtaken })
     }
 
     pub(crate) fn occupied(&self, at: &RealPath, meta: &Metadata) -> Failure {
@@ -315,11 +326,51 @@ impl<'a> Temp<'a> {
 
 impl Drop for Temp<'_> {
     fn drop(&mut self) {
-        if !self.moved {
-            let _ = rustix::fs::unlinkat(self.folder, self.name.as_str(), AtFlags::empty());
-        }
-        if let Some(note) = self.note.take() {
+        let is_gone = self.moved
+            || matches!(
+                rustix::fs::unlinkat(self.folder, self.name.as_str(), AtFlags::empty()),
+                Ok(()) | Err(Errno::NOENT)
+            );
+        // What can't be removed now is removed at the next start.
+        if let Some(note) = self.note.take().filter(|_| is_gone) {
             note.done();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_core::{Files as _, PathArg};
+    use std::fs;
+
+    #[test]
+    fn what_somebody_else_wrote_right_after_is_no_failure() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = OsFiles::new(folder.path(), &[], &folder.path().join("state")).unwrap();
+        let at = files.resolve(&PathArg("f".to_owned())).unwrap();
+        let place = files.place(&at).unwrap();
+        for (now, overtaken) in [(Some("ours"), false), (Some("ours+theirs"), true), (None, true)] {
+            match now {
+                Some(now) => fs::write(folder.path().join("f"), now).unwrap(),
+                None => fs::remove_file(folder.path().join("f")).unwrap(),
+            }
+            let change = files.read_back(&at, &place, b"ours", None).unwrap();
+            assert_eq!((change.overtaken, change.after), (overtaken, Some(hash::of(b"ours"))), "{now:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_with_several_names_is_written_over_exactly() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = OsFiles::new(folder.path(), &[], &folder.path().join("state")).unwrap();
+        fs::write(folder.path().join("f"), "one two").unwrap();
+        fs::hard_link(folder.path().join("f"), folder.path().join("g")).unwrap();
+        let at = files.resolve(&PathArg("f".to_owned())).unwrap();
+        for (before, after) in [("one two", "one"), ("one", "one three"), ("one three", "two three")] {
+            let mode = WriteMode::Over { before: hash::of(before.as_bytes()) };
+            assert!(!files.write(&at, after.as_bytes(), &mode).unwrap().overtaken);
+            assert_eq!(fs::read_to_string(folder.path().join("g")).unwrap(), after);
         }
     }
 }

@@ -22,6 +22,8 @@ const ROUNDS: usize = 100;
 const ROUNDS_VARIABLE: &str = "HAFT_KILL_ROUNDS";
 /// Has the test that it is set for change the files in this folder, to be killed.
 const FOLDER_VARIABLE: &str = "HAFT_KILL_FOLDER";
+/// The same for the test that writes one file after another.
+const WRITER_VARIABLE: &str = "HAFT_KILL_WRITER_FOLDER";
 /// Far more than a start takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -272,6 +274,93 @@ fn random(end: u128) -> u128 {
     u128::from(RandomState::new().build_hasher().finish()) % end.max(1)
 }
 
+/// What a file has after so many writes.
+fn version(number: usize) -> String {
+    format!("version {number}\n").repeat(2_000 + number % 7 * 300)
+}
+
+/// The victim of the test after next; alone it does nothing. It writes a file by renaming, one with two names in
+/// place, and makes and removes a third, again and again.
+#[test]
+fn writes_files_and_may_be_killed() {
+    let Some(base) = env::var_os(WRITER_VARIABLE).map(PathBuf::from) else { return };
+    let files = open(&base);
+    let (alone, twice, made) = (real(&files, "alone"), real(&files, "twice"), real(&files, "d/made"));
+    fs::write(base.join("started"), "").unwrap();
+    let began = Instant::now();
+    for number in 1.. {
+        let (before, after) = (version(number - 1), version(number));
+        for at in [&alone, &twice] {
+            files.write(at, after.as_bytes(), &WriteMode::Over { before: hash(&before) }).unwrap();
+        }
+        files.write(&made, after.as_bytes(), &WriteMode::New).unwrap();
+        files.apply(&[remove(made.clone(), &after)]).unwrap();
+        // Whoever was to kill it is gone.
+        if began.elapsed() > PATIENCE {
+            return;
+        }
+    }
+}
+
+fn kill_rounds() -> usize {
+    env::var(ROUNDS_VARIABLE).ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS)
+}
+
+/// Starts a test of this file as a process, waits until it is at work, and kills it so many microseconds later.
+fn kill_one(test: &str, variable: &str, base: &Path, moment: u128) {
+    let mut victim = Command::new(env::current_exe().unwrap())
+        .args(["--exact", test])
+        .env(variable, base)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let began = Instant::now();
+    while !base.join("started").exists() {
+        assert!(began.elapsed() < PATIENCE, "the process starts");
+        std::thread::yield_now();
+    }
+    let began = Instant::now();
+    while began.elapsed().as_micros() < moment {
+        std::thread::yield_now();
+    }
+    let _ = victim.kill();
+    victim.wait().unwrap();
+}
+
+/// The number of the version that a file has whole.
+fn whole_version(content: &str) -> Option<usize> {
+    let number = content.lines().next()?.strip_prefix("version ")?.parse().ok()?;
+    (content == version(number)).then_some(number)
+}
+
+#[test]
+fn a_kill_at_any_moment_of_a_write_leaves_a_whole_file_and_nothing_beside_it() {
+    for round in 0..kill_rounds() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path();
+        put(base, "alone", &version(0));
+        put(base, "twice", &version(0));
+        fs::hard_link(base.join("w/twice"), base.join("w/second")).unwrap();
+        let moment = random(30_000);
+        kill_one("writes_files_and_may_be_killed", WRITER_VARIABLE, base, moment);
+
+        drop(open(base));
+        let files = tree(base);
+        for (name, content) in &files {
+            let content = content.split_once(' ').map_or("", |(_, content)| content);
+            let is_whole = name.ends_with('/') || whole_version(content).is_some();
+            assert!(is_whole, "round {round}, killed after {moment} µs: {name} is a mixture");
+        }
+        let known = ["alone", "d/", "d/made", "second", "twice"];
+        let beside: Vec<&String> = files.keys().filter(|name| !known.contains(&name.as_str())).collect();
+        assert!(beside.is_empty(), "round {round}, killed after {moment} µs: {beside:?} stayed");
+        let inode = |name: &str| fs::metadata(base.join("w").join(name)).unwrap().ino();
+        assert_eq!(inode("twice"), inode("second"));
+        assert_tidy(base);
+    }
+}
+
 #[test]
 fn a_kill_at_any_moment_leaves_all_old_or_all_new() {
     let house = House::new();
@@ -284,30 +373,13 @@ fn a_kill_at_any_moment_leaves_all_old_or_all_new() {
     let new = house.tree();
     house.assert_tidy();
 
-    let rounds = env::var(ROUNDS_VARIABLE).ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
-    for round in 0..rounds {
+    for round in 0..kill_rounds() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path();
         fs::create_dir(base.join("w")).unwrap();
         old_files(base);
-        let mut victim = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "changes_ten_files_and_may_be_killed"])
-            .env(FOLDER_VARIABLE, base)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let began = Instant::now();
-        while !base.join("started").exists() {
-            assert!(began.elapsed() < PATIENCE, "the process starts");
-            std::thread::yield_now();
-        }
-        let (began, moment) = (Instant::now(), random(window));
-        while began.elapsed().as_micros() < moment {
-            std::thread::yield_now();
-        }
-        let _ = victim.kill();
-        victim.wait().unwrap();
+        let moment = random(window);
+        kill_one("changes_ten_files_and_may_be_killed", FOLDER_VARIABLE, base, moment);
 
         drop(open(base));
         let now = tree(base);

@@ -101,8 +101,8 @@ static PROTECTED: [&str; 92] = [
     ".mcp.json",
     "**/.config/opencode/**",
     // What a build server runs.
-    "**/.github/workflows/**",
-    "**/.github/actions/**",
+    "**/.github/workflows",
+    "**/.github/actions",
     ".gitlab-ci.yml",
     ".circleci",
     "Jenkinsfile",
@@ -250,6 +250,7 @@ mod tests {
             "/w/.haft/config.toml",
             "/w/.haft/tools/x/tool.json",
             "/w/.github/workflows/ci.yml",
+            "/w/.github/workflows",
             "/w/.claude/settings.json",
             "/w/.mcp.json",
             "/home/u/.config/fish/config.fish",

@@ -90,6 +90,11 @@ impl Policy {
         self.rules_of(Action::Deny).any(|rule| rule.covers_write(path))
     }
 
+    /// Whether a rule restricts some path to be read.
+    pub fn guards_paths(&self) -> bool {
+        self.rules.iter().any(Rule::guards_paths)
+    }
+
     /// Whether a walk that reads contents leaves the path out: a deny rule covers it, or it holds secrets that nobody
     /// asked for by name.
     pub fn keeps_from_search(&self, path: &RealPath) -> bool {

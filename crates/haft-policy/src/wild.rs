@@ -30,6 +30,16 @@ impl Wild {
         self.pieces.len() > 1 && self.pieces.iter().all(String::is_empty)
     }
 
+    /// Whether it has a wildcard.
+    pub(crate) fn is_wild(&self) -> bool {
+        self.pieces.len() > 1
+    }
+
+    /// The literal text it begins with.
+    pub(crate) fn prefix(&self) -> &str {
+        self.pieces.first().map_or("", String::as_str)
+    }
+
     /// Whether it ends with a wildcard.
     pub(crate) fn is_open(&self) -> bool {
         self.pieces.len() > 1 && self.pieces.last().is_some_and(String::is_empty)

@@ -33,6 +33,8 @@ pub(crate) struct Call {
     pub(crate) context: Vec<String>,
     /// The last judgement of a question that is still open.
     pub(crate) open: Mutex<Option<Judgement>>,
+    /// Whether a person was told what a gate warned of.
+    warned: bool,
     /// What it is about, until the start is written down.
     about: Option<(Arc<Value>, Option<Effects<RealPath>>)>,
     began: Instant,
@@ -88,6 +90,7 @@ impl Call {
             offer: None,
             context: Vec::new(),
             open: Mutex::default(),
+            warned: false,
             about: None,
             began: Instant::now(),
             steps: Vec::with_capacity(12),
@@ -151,6 +154,15 @@ impl Call {
         self.steps.retain(|step| step.step != "judge");
         self.gates_at = self.steps.len();
         self.steps.push(TraceStep::new("judge", verdict));
+    }
+
+    /// Tells people what the gates warn of, once for the call however often it is judged.
+    pub(crate) fn pass_on_warnings(&mut self, judgement: &Judgement) {
+        let mut warnings = judgement.trace.iter().filter(|step| step.verdict == "warn");
+        if let Some(warning) = warnings.find_map(|step| step.reason.as_deref()).filter(|_| !self.warned) {
+            self.warned = true;
+            self.warn(format!("it runs, but {warning}"));
+        }
     }
 
     /// The steps in order, the gates' words before the judgement they led to.

@@ -153,6 +153,7 @@ impl Executor {
 
     /// Steps 1 to 8: all that can be given up without a trace in the world.
     async fn prepare(&self, call: &mut Call, seat: &Seat) -> Result<(Ready, Admitted), End> {
+        call.session.renew();
         let offer = Self::resolve(call)?; //                                                          1 resolve
         call.announce(&offer);
         let ready = Self::intake(call, offer)?; //                                                    2, 3
@@ -248,6 +249,7 @@ impl Executor {
             epoch: call.session.epoch(),
             temp: &policy.temp,
             hooks: &ready.words,
+            guards_paths: call.session.policies().iter().any(|policy| policy.guards_paths()),
             pins: call.session.pins(),
         };
         intake::state(&ready.offer, ready.bound.as_ref(), &ready.input, &call.id, around)
@@ -282,6 +284,7 @@ impl Executor {
             call.step(TraceStep::new("approve", "failed").because(failure.text.clone()));
             End::failed(failure)
         })?;
+        call.pass_on_warnings(&judgement);
         call.judged(judgement);
         call.hooks_said(said.steps, said.warnings, said.stop);
         if let Some((answer, detail)) = answer {

@@ -26,6 +26,7 @@ pub struct Explained {
 impl Executor {
     /// Steps 1 to 5, with nothing run and nobody asked.
     pub fn explain(&self, session: &Arc<Session>, request: &Request) -> Explained {
+        session.renew();
         let mut call = Call::new(session, CallId::outer(0), request.clone(), Cancel::new(), None);
         let stated = Self::resolve(&mut call)
             .and_then(|offer| Self::intake(&mut call, offer))
@@ -47,7 +48,12 @@ impl Executor {
                     Verdict::Allow(why) | Verdict::Deny(why) => why.clone(),
                     Verdict::Ask(all) => {
                         let first = all.first().cloned().unwrap_or_else(|| Why::new("ask", "asked"));
-                        let reasons: Vec<&str> = all.iter().map(|why| why.reason.as_str()).collect();
+                        let mut reasons: Vec<&str> = Vec::new();
+                        for why in all {
+                            if !reasons.contains(&why.reason.as_str()) {
+                                reasons.push(&why.reason);
+                            }
+                        }
                         Why { reason: reasons.join("; "), ..first }
                     }
                 };

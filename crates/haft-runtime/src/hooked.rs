@@ -38,12 +38,13 @@ impl Executor {
         let before = session.hooks().before(&about, &call.cancel).await;
         call.hooks_said(before.steps, before.warnings, before.stop);
         call.context.extend(before.context);
+        let rewriter = before.rewriter.as_deref();
         let mut ready = match before.input {
-            Some(input) => Self::accept(call, ready.offer, input)?,
+            Some(input) => Self::accept(call, ready.offer, input).map_err(|end| blamed(end, rewriter))?,
             None => ready,
         };
         ready.words = before.words;
-        let stated = self.state(call, &ready)?;
+        let stated = self.state(call, &ready).map_err(|end| blamed(end, rewriter))?;
         Ok((ready, stated))
     }
 
@@ -76,6 +77,18 @@ impl Executor {
         }
         is_other
     }
+}
+
+/// Says of an input that isn't usable that a hook made it so, where one did.
+fn blamed(mut end: End, rewriter: Option<&str>) -> End {
+    if let Some(hook) = rewriter {
+        let text = end.output.joined_text();
+        end.output.content = vec![Block::text(format!(
+            "{text}\nThis is about the input as rewritten by the {hook}; the input as you gave it wasn't at fault. The \
+             user must mend the hook: don't send the same call again, do it another way or tell the user."
+        ))];
+    }
+    end
 }
 
 impl Call {

@@ -13,15 +13,18 @@ use std::path::Path;
 const MANAGED: &str = "/etc/haft/config.toml";
 /// Where the administrator's settings are.
 pub(super) const MANAGED_FOLDER: &str = "/etc/haft";
+/// A workspace's own settings: one person's for it, then everybody's.
+pub(super) const IN_WORKSPACE: [&str; 2] = [".haft/config.local.toml", ".haft/config.toml"];
 /// More than that is no settings file.
 const FILE_MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Reads and joins the settings of all scopes.
 pub(super) fn load(home: &Home, workspace: &Path, place: &Place, common: &Common) -> Settings {
+    let [local, shared] = IN_WORKSPACE.map(|at| workspace.join(at));
     let files = [
         (Scope::Managed, Path::new(MANAGED).to_owned()),
-        (Scope::Local, workspace.join(".haft/config.local.toml")),
-        (Scope::Workspace, workspace.join(".haft/config.toml")),
+        (Scope::Local, local),
+        (Scope::Workspace, shared),
         (Scope::User, home.config.clone()),
     ];
     let mut problems = Vec::new();

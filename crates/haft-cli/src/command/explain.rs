@@ -7,7 +7,7 @@ use super::{
 use crate::{app::App, cli::ExplainFlags, print, status::Status, terminal, words::Typed};
 use haft_core::{NoApprover, Request, TraceStep};
 use haft_policy::{GateKind, gates};
-use haft_runtime::Explained;
+use haft_runtime::{Explained, Problem};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -22,6 +22,7 @@ pub(super) fn explain(app: &App, typed: &Typed, flags: ExplainFlags) -> anyhow::
         let spec = spec_of(&live.session.snapshot(), &typed.tool);
         let text = typed.text(spec.as_deref())?;
         let mut explained = live.executor.explain(&live.session, &Request::new(typed.tool.as_str(), text));
+        explained.reason = with_damage(explained.reason, &explained.trace, &app.problems);
         if flags.all {
             explained.trace = with_silent(explained.trace);
         }
@@ -51,6 +52,31 @@ pub(super) fn explain(app: &App, typed: &Typed, flags: ExplainFlags) -> anyhow::
             _ => Status::Usage,
         })
     })
+}
+
+/// What the rule of a file that can't be read whole says; anybody's own may say it too.
+const EVERYTHING_ASKS: &str = "the rule \"*\" asks for it";
+
+/// The headline, which names the file where nothing but its damage makes every call ask.
+fn with_damage(reason: String, trace: &[TraceStep], problems: &[Problem]) -> String {
+    let is_at = |problem: &Problem, source: &str| match (&problem.path, problem.line) {
+        (Some(path), Some(line)) => source == format!("{path}:{line}") || source == path,
+        (Some(path), None) => source == path,
+        (None, _) => false,
+    };
+    let mut damaged: Vec<String> = Vec::new();
+    for step in trace.iter().filter(|step| step.rule.as_deref() == Some("*")) {
+        // What is said behind the place of a damaged file isn't part of it.
+        let Some(source) = step.source.as_deref().and_then(|source| source.split("; ").next()) else {
+            continue;
+        };
+        let Some(problem) = problems.iter().find(|problem| is_at(problem, source)) else { continue };
+        let text = format!("every call asks until {source} is mended ({})", problem.text);
+        if !damaged.contains(&text) {
+            damaged.push(text);
+        }
+    }
+    if damaged.is_empty() { reason } else { reason.replacen(EVERYTHING_ASKS, &damaged.join("; "), 1) }
 }
 
 /// What would become of the call, in the words of the gates: one that isn't judged at all doesn't run either.
@@ -137,5 +163,27 @@ mod tests {
         assert_eq!(all[at("guard:plan")].verdict, "-");
         let unjudged = with_silent(vec![TraceStep::new("resolve", "unknown")]);
         assert_eq!(unjudged.len(), 1);
+    }
+
+    #[test]
+    fn a_damaged_file_is_named_in_the_headline() {
+        let problem = Problem {
+            source: "user".to_owned(),
+            path: Some("/c.toml".to_owned()),
+            line: Some(3),
+            text: "not valid TOML".to_owned(),
+            fix: "mend this line".to_owned(),
+        };
+        let asks = |source: &str| TraceStep {
+            rule: Some("*".to_owned()),
+            source: Some(source.to_owned()),
+            ..TraceStep::new("guard:ask", "ask")
+        };
+        let problems = [problem];
+        let said = |trace: &[TraceStep]| with_damage(EVERYTHING_ASKS.to_owned(), trace, &problems);
+        let named = said(&[asks("/c.toml:3"), asks("/c.toml:3")]);
+        assert_eq!(named, "every call asks until /c.toml:3 is mended (not valid TOML)");
+        // A rule that somebody wrote is told as it is.
+        assert_eq!(said(&[asks("/c.toml:9")]), EVERYTHING_ASKS);
     }
 }

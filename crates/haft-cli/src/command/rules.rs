@@ -97,7 +97,7 @@ fn judged(mut app: App, file: RuleFile) -> anyhow::Result<Vec<Judged>> {
     app.problems = Vec::new();
     let mut policy = app.policy();
     let trust = app.trust.path();
-    policy.rules.retain(|rule| rule.source.as_deref() != Some(trust.as_str()));
+    policy.rules.retain(|rule| rule.source.as_ref().is_none_or(|source| !source.starts_with(trust.as_str())));
     policy.grants.clear();
     let usual = app.settings.mode.as_ref().map_or(Mode::Default, |mode| mode.value);
     block_on(async {

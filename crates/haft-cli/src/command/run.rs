@@ -96,6 +96,9 @@ pub(super) fn run(app: &App, args: &RunArgs) -> anyhow::Result<Status> {
         approver: people.approver,
         judge: people.judge,
     };
+    for problem in &app.problems {
+        print::note(&problem.to_string());
+    }
     block_on(async {
         let mut interrupts = Interrupts::listen()?;
         let Conversation { live, mut agent } =

@@ -1,13 +1,12 @@
 //! `haft serve`: the tools for other programs.
 
 use super::{Interrupts, block_on};
-use crate::{app::App, status::Status};
-use haft_core::{Approver, CallId, Event, NoApprover};
+use crate::{app::App, print, status::Status};
+use haft_core::{Approver, CallId, Cancel, Event, NoApprover};
 use haft_mcp::{McpServer, ServerInfo};
-use haft_os::FolderWatch;
-use haft_runtime::{EventStream, Session};
+use haft_runtime::{EventStream, Session, hooks::SessionEvent};
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
-use tokio::{sync::mpsc, time::timeout};
+use tokio::time::timeout;
 
 /// How long cancelled calls have to end, so that the log says how.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
@@ -25,13 +24,19 @@ pub(super) fn mcp(app: &App) -> anyhow::Result<Status> {
         let mut interrupts = Interrupts::listen()?;
         let _following = live.tools.followed();
         let mut open = Open::on(&live.session);
-        // "Always" in another process counts here from the next call on.
-        let (sender, mut trust_changes) = mpsc::unbounded_channel();
-        let watch = FolderWatch::new(&[app.trust_folder()?], move |_| {
-            let _ = sender.send(());
-        });
         let tools = live.tools.clone();
-        let server = McpServer::new(live.executor.clone(), Arc::clone(&live.session), ServerInfo::default())
+        // What hooks want the model to know stands in what the client tells it of this server.
+        let mut info = ServerInfo::default();
+        tokio::select! {
+            context = tell(&live.session, SessionEvent::Start { source: "startup" }) => {
+                for text in context {
+                    info.instructions.push_str("\n\n");
+                    info.instructions.push_str(&text);
+                }
+            }
+            () = interrupts.next() => return Ok(Status::Completed),
+        }
+        let server = McpServer::new(live.executor.clone(), Arc::clone(&live.session), info)
             .with_renewal(move || tools.sync());
         let served = {
             let serving = server.serve(haft_os::standard::input(), haft_os::standard::output());
@@ -39,25 +44,28 @@ pub(super) fn mcp(app: &App) -> anyhow::Result<Status> {
             loop {
                 tokio::select! {
                     served = &mut serving => break served,
-                    Some(()) = trust_changes.recv() => renew(app, &live.session),
                     () = open.hear() => {}
                     () = interrupts.next() => break Ok(()),
                 }
             }
         };
-        drop(watch);
         live.session.end_run();
         // A call that doesn't end is left behind.
         let _ = timeout(END_TIMEOUT, open.ended()).await;
+        let _ = timeout(END_TIMEOUT, tell(&live.session, SessionEvent::End { reason: "exit" })).await;
         served?;
         Ok(Status::Completed)
     })
 }
 
-fn renew(app: &App, session: &Session) {
-    let mut policy = haft_policy::Policy::clone(&session.policy());
-    policy.grants = app.policy().grants;
-    session.set_policy(policy);
+/// Has hooks hear of the session, and gives what they want the model to know.
+async fn tell(session: &Session, event: SessionEvent<'_>) -> Vec<String> {
+    let (told, cancel) = (session.hook_session(), Cancel::new());
+    let said = session.hooks().notify(&told, event, &cancel).await;
+    for warning in &said.warnings {
+        print::note(warning);
+    }
+    said.context
 }
 
 /// The calls of a session that haven't ended.

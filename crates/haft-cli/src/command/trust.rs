@@ -2,7 +2,12 @@
 
 use crate::{app::App, cli::TrustArgs, print, status::Status};
 use haft_os::host;
+use haft_runtime::hooks::{Handler, Hook};
 use serde_json::json;
+
+/// How many of the workspace's hooks are listed, and how much of each.
+const HOOKS_MAX: usize = 50;
+const HOOK_SHOWN_CHARS: usize = 200;
 
 /// Sets the mark, or takes it back.
 ///
@@ -11,6 +16,7 @@ use serde_json::json;
 pub(super) fn trust(app: &App, args: &TrustArgs) -> anyhow::Result<Status> {
     let trusted = !args.revoke;
     let files = files(app);
+    let hooks = app.workspace_hooks();
     app.trust.set_trusted(trusted)?;
     if args.json {
         print::json(&json!({
@@ -18,6 +24,7 @@ pub(super) fn trust(app: &App, args: &TrustArgs) -> anyhow::Result<Status> {
             "trusted": trusted,
             "file": app.trust.path(),
             "enables": files,
+            "hooks": hooks.iter().map(shown).collect::<Vec<String>>(),
         }))?;
         return Ok(Status::Completed);
     }
@@ -35,13 +42,46 @@ pub(super) fn trust(app: &App, args: &TrustArgs) -> anyhow::Result<Status> {
     for file in &files {
         print::line(&format!("  {file}"));
     }
-    print::line(
-        "of the settings: allow rules, mode, models, further folders and roots, variables for commands",
-    );
+    print::line(COUNTS);
+    if !hooks.is_empty() {
+        print::line("hooks of the workspace, each of which runs a program or sends what it hears:");
+    }
+    for hook in hooks.iter().take(HOOKS_MAX) {
+        print::line(&format!("  {}", shown(hook)));
+    }
+    let further = hooks.len().saturating_sub(HOOKS_MAX);
+    if further > 0 {
+        print::line(&format!("  and {further} more"));
+    }
     if trusted {
         print::line("Take it back with: haft trust --revoke");
     }
     Ok(Status::Completed)
+}
+
+/// What of a workspace's settings counts only in a trusted one.
+const COUNTS: &str = "of the settings: allow rules, mode, hooks, less care in [taint], which tools there are, their \
+    exposure and timeouts, private addresses and headers for fetch, models, further folders and roots, variables for \
+    commands";
+
+/// A hook on one line, with what hides in it.
+fn shown(hook: &Hook) -> String {
+    let does = match &hook.handler {
+        Handler::Command(line) => format!("runs {line}"),
+        Handler::Http(endpoint) => format!("sends to {}", endpoint.url),
+        Handler::Broken(why) => format!("can't be read: {why}"),
+        Handler::Rust(_) => "runs inside".to_owned(),
+    };
+    let mut text = String::new();
+    for c in does.chars().take(HOOK_SHOWN_CHARS) {
+        match c {
+            '"' | '\'' | '\\' => text.push(c),
+            c => text.extend(c.escape_debug()),
+        }
+    }
+    let cut = if does.chars().count() > HOOK_SHOWN_CHARS { "…" } else { "" };
+    let place = hook.source.as_ref().map(|source| format!(" ({source})")).unwrap_or_default();
+    format!("{} {text}{cut}{place}", hook.event)
 }
 
 /// What the workspace brings.

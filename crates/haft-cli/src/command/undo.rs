@@ -45,7 +45,19 @@ pub(super) fn undo(app: &App, args: &UndoArgs) -> anyhow::Result<Status> {
         return list(app, args);
     }
     let input = TypedInput::Text(input(args).to_string());
-    call::call(app, &Typed { tool: "undo".to_owned(), input, json: args.json })
+    let typed = Typed { tool: "undo".to_owned(), input, json: args.json };
+    if args.dry_run {
+        return call::call(app, &typed);
+    }
+    // One command after the other, so that each takes back what is the last by then.
+    let mut ended = None;
+    let turn = format!("sessions/{}/undo-commands", app.session_name("cli"));
+    let _ = app.state().update(&turn, &mut |_| {
+        ended = Some(call::call(app, &typed));
+        Ok(Vec::new())
+    });
+    // What keeps it from being held is told by the call itself.
+    ended.unwrap_or_else(|| call::call(app, &typed))
 }
 
 /// The input of the tool.

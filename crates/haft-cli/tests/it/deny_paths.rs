@@ -235,7 +235,7 @@ fn case_f29_a_broad_search_runs_and_counts_what_it_left_out() {
         assert!(found.contains("open.txt") && !found.contains("secret/k"), "{found}");
         assert!(found.contains("denied path"), "{found}");
         let shown = call("tree", json!({}));
-        assert!(shown.contains("open.txt") && shown.contains("that rules deny are left out"), "{shown}");
+        assert!(shown.contains("open.txt") && shown.contains("that rules deny"), "{shown}");
     }
     assert_eq!(all(&place), before);
 }
@@ -384,4 +384,50 @@ fn serve(place: &Place, mode: &str, requests: &[Value]) -> Vec<Value> {
     drop(stdin);
     assert_eq!(child.wait().unwrap().code(), Some(0));
     replies
+}
+
+#[test]
+fn a_pattern_is_judged_by_what_it_finds() {
+    let place = stage();
+    place.write(".env", "KEY=1\n");
+    place.write("README.md", "hello\n");
+    let verdict = |line: &str| {
+        let input = json!({"command": line}).to_string();
+        place.run(&["explain", "--json", "bash", &input]).with(0).json()["verdict"].clone()
+    };
+    let cases = [
+        ("cat *.md", "allow"),
+        ("cat a/*.txt", "allow"),
+        ("cat *.none", "allow"),
+        ("cat .e*", "ask"),
+        ("cat o*", "deny"),
+        ("cat s2/*", "deny"),
+        ("cat sec*/k", "deny"),
+        ("head -1 */k", "deny"),
+    ];
+    for (line, expected) in cases {
+        assert_eq!(verdict(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn git_in_a_line_that_does_more_is_asked_where_its_settings_start_a_program() {
+    if !has_program("git") {
+        return left_out("git in a line that does more", "git");
+    }
+    let place = Place::new();
+    let git = |words: &[&str]| {
+        let status = Command::new("git").args(words).current_dir(place.workspace()).status();
+        assert!(status.unwrap().success(), "git {words:?}");
+    };
+    git(&["init", "-q"]);
+    place.write_home("config.toml", "[permissions]\nallow = [\"bash(mkdir *)\"]\n");
+    let verdict = |line: &str| {
+        let input = json!({"command": line}).to_string();
+        place.run(&["explain", "--json", "bash", &input]).with(0).json()["verdict"].clone()
+    };
+    let mixed = "mkdir -p q && git status -s";
+    assert_eq!((verdict("git status -s"), verdict(mixed)), (json!("allow"), json!("allow")));
+    git(&["config", "core.fsmonitor", ".git/evil"]);
+    assert_eq!((verdict("git status -s"), verdict(mixed)), (json!("allow"), json!("ask")));
 }

@@ -62,3 +62,14 @@ fn all_shows_the_gates_that_are_silent_too() {
     let at = |name: &str| all.iter().position(|step| step == name).unwrap();
     assert!(at("effects") < at("guard:disabled") && at("settler:default") < at("judge"), "{all:?}");
 }
+
+#[test]
+fn a_damaged_settings_file_is_named_once() {
+    let place = Place::new();
+    place.write_home("config.toml", "[permissions]\ndeny = [1]\nask = [2]\n");
+    let asked = place.run(&["explain", "--json", "write", WRITE]).with(0).json();
+    let reason = asked["reason"].as_str().unwrap();
+    assert_eq!(asked["verdict"], "ask");
+    assert!(reason.contains("config.toml:2 is mended") && reason.contains("list of strings"), "{reason}");
+    assert!(!reason.contains("the rule \"*\" asks for it"), "{reason}");
+}

@@ -83,6 +83,8 @@ fn what_is_no_rule_is_refused_with_what_would_be_one() {
     let place = Place::new();
     let refused = place.run(&["permissions", "allow", "bash(git status"]).with(2);
     assert!(refused.err.contains("'bash(git status)'"), "{refused:?}");
+    let refused = place.run(&["permissions", "deny", "bash(git status"]).with(2);
+    assert!(refused.err.contains("haft permissions deny 'bash(git status)'"), "{refused:?}");
     for words in [["permissions", "deny", "risk:high"], ["permissions", "explain", "read(../x)"]] {
         let refused = place.run(&words).with(2);
         assert!(refused.out.is_empty() && refused.err.contains("fix:"), "{refused:?}");
@@ -123,4 +125,10 @@ fn a_rule_is_explained_with_the_tools_it_means() {
     assert_eq!(object["tools"], json!(["bash"]));
     let none = place.run(&["permissions", "explain", "mcp__nothing"]).with(0);
     assert!(none.out.contains("no tool of this workspace"), "{none:?}");
+    let tools =
+        |rule: &str| place.run(&["permissions", "explain", "--json", rule]).with(0).json()["tools"].clone();
+    assert_eq!(tools("param.command=rm*"), json!(["bash"]));
+    assert!(tools("risk:standard").as_array().unwrap().contains(&json!("write")));
+    let said = place.run(&["permissions", "explain", "read(secret/**)"]).with(0);
+    assert!(said.out.contains("bash, diff, edit, patch"), "{said:?}");
 }

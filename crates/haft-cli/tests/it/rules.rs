@@ -1,6 +1,7 @@
 //! Settings, trust and grants, as the commands show and change them.
 
 use crate::place::Place;
+use serde_json::json;
 
 const WRITE: &str = r#"{"path":"b.txt","content":"x"}"#;
 
@@ -41,6 +42,31 @@ fn an_untrusted_workspace_only_tightens() {
     place.run(&["call", "write", WRITE]).with(0);
     place.run(&["trust", "--revoke"]).with(0);
     place.run(&["call", "write", r#"{"path":"c.txt","content":"x"}"#]).with(3);
+}
+
+#[test]
+fn trusting_says_what_starts_to_count_and_lists_the_hooks() {
+    let place = Place::new();
+    place.write_home("config.toml", "[[hooks.PreToolUse]]\ncommand = \"true mine\"\n");
+    place.write(".haft/config.toml", "[[hooks.PreToolUse]]\ncommand = \"true \\u001b[2Ktheirs\"\n");
+    let trusted = place.run(&["trust"]).with(0);
+    for part in ["hooks", "[taint]", "fetch", "timeouts", "exposure", "PreToolUse runs true \\u{1b}[2Ktheirs"]
+    {
+        assert!(trusted.out.contains(part), "no {part} in {trusted:?}");
+    }
+    assert!(!trusted.out.contains("mine"), "{trusted:?}");
+    let listed = place.run(&["trust", "--revoke", "--json"]).with(0).json();
+    assert_eq!(listed["hooks"].as_array().unwrap().len(), 1, "{listed}");
+}
+
+#[test]
+fn the_workspaces_settings_are_never_written_by_a_tool() {
+    let place = Place::new();
+    for at in [".haft/config.toml", ".haft/config.local.toml"] {
+        let input = json!({"path": at, "content": "x"}).to_string();
+        let judged = place.run(&["--mode", "full", "explain", "--json", "write", &input]).with(0).json();
+        assert_eq!(judged["verdict"], "deny", "{at} isn't there yet: {judged}");
+    }
 }
 
 #[test]

@@ -79,3 +79,100 @@ fn a_signal_ends_the_calls_and_the_log_says_how() {
     let log = place.run(&["log", "mcp", "--json"]).with(0).json();
     assert_eq!(log["calls"][0]["outcome"], "cancelled", "{log}");
 }
+
+/// A client that waits for each answer before it goes on.
+struct Client {
+    child: std::process::Child,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+    last: u64,
+}
+
+impl Client {
+    fn start(place: &Place) -> Self {
+        let mut command = place.command(&["serve", "mcp"]);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines, last: 0 }
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn request(&mut self, method: &str, params: &Value) -> Value {
+        self.last += 1;
+        let id = self.last;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        loop {
+            let line = self.lines.next().expect("an answer").unwrap();
+            let reply: Value = serde_json::from_str(&line).unwrap();
+            if reply["id"] == id {
+                return reply;
+            }
+        }
+    }
+
+    fn initialize(&mut self) -> Value {
+        let reply = self.request(
+            "initialize",
+            &json!({
+                "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}
+            }),
+        );
+        self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        reply
+    }
+
+    fn runs(&mut self, tool: &str, input: &Value) -> bool {
+        let reply = self.request("tools/call", &json!({"name": tool, "arguments": input}));
+        reply["result"]["isError"] != true
+    }
+
+    fn leave(mut self) {
+        drop(self.child.stdin.take());
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+    }
+}
+
+#[test]
+fn what_is_saved_refused_revoked_and_trusted_elsewhere_holds_from_the_next_call_on() {
+    let place = Place::new();
+    place.write(".haft/config.toml", "[permissions]\nallow = [\"bash(touch b.txt)\"]\n");
+    let mut client = Client::start(&place);
+    client.initialize();
+    let touch = |name: &str| json!({"command": format!("touch {name}")});
+    assert!(!client.runs("bash", &touch("a.txt")), "nobody is there to be asked");
+    place.run(&["permissions", "allow", "bash(touch a.txt)"]).with(0);
+    assert!(client.runs("bash", &touch("a.txt")), "saved");
+    place.run(&["permissions", "deny", "bash(touch a.txt)"]).with(0);
+    assert!(!client.runs("bash", &touch("a.txt")), "refused");
+    place.run(&["permissions", "revoke", "--all"]).with(0);
+    place.run(&["permissions", "allow", "bash(touch a.txt)"]).with(0);
+    assert!(client.runs("bash", &touch("a.txt")), "saved anew");
+    place.run(&["permissions", "revoke", "bash(touch a.txt)"]).with(0);
+    assert!(!client.runs("bash", &touch("a.txt")), "revoked");
+
+    assert!(!client.runs("bash", &touch("b.txt")));
+    place.run(&["trust"]).with(0);
+    assert!(client.runs("bash", &touch("b.txt")), "the workspace's own rule counts");
+    place.run(&["trust", "--revoke"]).with(0);
+    assert!(!client.runs("bash", &touch("b.txt")), "and no longer");
+    client.leave();
+}
+
+#[test]
+fn hooks_hear_of_the_session_and_what_they_say_stands_in_the_instructions() {
+    let place = Place::new();
+    place.write_home(
+        "config.toml",
+        "[[hooks.SessionStart]]\ncommand = \"echo started >> heard; echo mind the gap\"\n\
+         [[hooks.SessionEnd]]\ncommand = \"echo ended >> heard\"\n",
+    );
+    let mut client = Client::start(&place);
+    let reply = client.initialize();
+    assert!(reply["result"]["instructions"].as_str().unwrap().contains("mind the gap"), "{reply}");
+    assert_eq!(place.read("heard").as_deref(), Some("started\n"));
+    client.leave();
+    assert_eq!(place.read("heard").as_deref(), Some("started\nended\n"));
+}

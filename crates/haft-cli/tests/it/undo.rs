@@ -1,7 +1,8 @@
 //! `haft undo`: changes of one command taken back by another.
 
-use crate::place::Place;
+use crate::place::{Place, ended};
 use serde_json::json;
+use std::process::Stdio;
 
 /// A workspace in which one call made a file and another changed one.
 fn changed() -> Place {
@@ -91,4 +92,25 @@ fn what_is_kept_is_for_its_user_alone() {
         }
     }
     assert!(found >= 3, "the old a.txt and both new contents");
+}
+
+#[test]
+fn six_undos_at_once_take_back_six_changes() {
+    let place = Place::new();
+    place.write("a.txt", "0\n");
+    for n in 0..6 {
+        let edit = json!({"path": "a.txt", "edits": [{"old": n.to_string(), "new": (n + 1).to_string()}]});
+        place.run(&["call", "--yes", "edit", &edit.to_string()]).with(0);
+    }
+    let children: Vec<_> = (0..6)
+        .map(|_| {
+            let mut command = place.command(&["undo", "--yes"]);
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().unwrap()
+        })
+        .collect();
+    for child in children {
+        ended(child).with(0);
+    }
+    assert_eq!(place.read("a.txt").as_deref(), Some("0\n"));
 }

@@ -191,7 +191,7 @@ pub(crate) struct Call<'a> {
     /// The folders of `-C`, one after the other.
     pub(crate) folders: Vec<&'a Word>,
     /// Whether no other option stands before the action than those that are harmless.
-    is_plain: bool,
+    pub(crate) is_plain: bool,
     /// The action.
     pub(crate) action: &'a str,
     /// The words after it.

@@ -60,12 +60,40 @@ pub(crate) fn items<'a>(grammar: &str, words: &'a [Word]) -> Vec<Item<'a>> {
             Word::Exact(_) => items.push(Item::Operand { word, is_sure: true }),
             _ if word.prefix().starts_with('-') => items.push(patterned(grammar, word)),
             _ => {
-                let is_sure = !word.prefix().is_empty() && is_one(word);
+                let is_sure = is_process(word) || (!word.prefix().is_empty() && is_one(word));
                 items.push(Item::Operand { word, is_sure });
             }
         }
     }
     items
+}
+
+/// The words, each long option in full that is abbreviated and can stand for only one option of the grammar.
+pub(crate) fn completed(grammar: &str, words: &[Word]) -> Vec<Word> {
+    let end = words.iter().position(|word| word.exact() == Some("--")).unwrap_or(words.len());
+    let full = |(at, word): (usize, &Word)| match word {
+        Word::Exact(text) if at < end => Word::Exact(in_full(grammar, text)),
+        _ => word.clone(),
+    };
+    words.iter().enumerate().map(full).collect()
+}
+
+fn in_full(grammar: &str, text: &str) -> String {
+    let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+    if name.len() < 3 || !name.starts_with("--") || long_takes(grammar, name).is_some() {
+        return text.to_owned();
+    }
+    let fitting = grammar.split_ascii_whitespace().filter(|token| token.starts_with(name));
+    let mut fitting = fitting.map(|token| token.trim_end_matches(['=', '@', '[', ']']));
+    match (fitting.next(), fitting.next()) {
+        (Some(full), None) => value.map_or_else(|| full.to_owned(), |value| format!("{full}={value}")),
+        _ => text.to_owned(),
+    }
+}
+
+/// Whether the word is `<(…)` or `>(…)`: a name that the shell makes up, which begins with a slash.
+pub(crate) fn is_process(word: &Word) -> bool {
+    matches!(word, Word::Unknown { text, .. } if text.starts_with("<(") || text.starts_with(">("))
 }
 
 /// Whether the word can't become several or an option among others.
@@ -241,6 +269,25 @@ mod tests {
         for (words, expected) in cases {
             assert_eq!(shown(grammar, words), expected, "{words:?}");
         }
+    }
+
+    #[test]
+    fn an_abbreviation_is_completed_where_only_one_option_fits() {
+        let grammar = "-a --target-directory=@ --suffix= --size= --color[=] --all";
+        let cases = [
+            ("--target=x", "--target-directory=x"),
+            ("--t", "--target-directory"),
+            ("--s=1", "--s=1"),
+            ("--col", "--color"),
+            ("--all", "--all"),
+            ("--zz", "--zz"),
+            ("-t", "-t"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(completed(grammar, &[Word::known(text)]), [Word::known(expected)], "{text}");
+        }
+        let behind = [Word::known("--"), Word::known("--t")];
+        assert_eq!(completed(grammar, &behind), behind);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod download;
 mod own;
 mod removal;
+mod values;
 
 use super::{
     Access, JudgedLine, PathWord, Word, git,
@@ -14,7 +15,7 @@ use crate::{Policy, Subject};
 use haft_core::Touch;
 
 /// Programs that make or wipe file systems.
-const DISK_PROGRAMS: &str = "mkswap wipefs blkdiscard";
+const DISK_PROGRAMS: &str = "mkswap wipefs blkdiscard mke2fs mkdosfs mkntfs mkexfatfs mkudffs";
 
 /// Programs that change partitions, unless one of these words says that they only look.
 const PARTITIONERS: &str = "fdisk sfdisk gdisk sgdisk cfdisk parted";
@@ -156,15 +157,27 @@ mod tests {
     use crate::{
         Mode,
         command::typed::typed,
-        sample::{policy, writing},
+        sample::{judged_line, policy, writing},
     };
 
     fn own_policy() -> Policy {
         let mut policy = policy(Mode::Full, &[]);
         policy.home = Some("/home/u".to_owned());
         policy.own_files = vec!["/home/u/.config/haft".to_owned(), "/w/.haft/config.toml".to_owned()];
+        policy.own_files.push("/w/.haft/config.local.toml".to_owned());
         policy.own_process = Some(4242);
         policy
+    }
+
+    /// The same for lines of which the real reader has to make something.
+    pub(super) fn check_read(denied: &[&str], others: &[&str]) {
+        let policy = own_policy();
+        for text in denied {
+            assert!(hard_denied(&judged_line(text), &policy).is_some(), "{text:?} isn't denied");
+        }
+        for text in others {
+            assert_eq!(hard_denied(&judged_line(text), &policy), None, "{text:?}");
+        }
     }
 
     pub(super) fn check(denied: &[&str], others: &[&str]) {
@@ -188,6 +201,8 @@ mod tests {
                 "tee /dev/mmcblk0",
                 "cp x /dev/disk/by-id/y",
                 "mkfs.ext4 x",
+                "mke2fs /dev/sda",
+                "mkdosfs x",
                 "mkfs -t ext4 /dev/sda",
                 "sudo mkfs /dev/sdb",
                 "mkswap x",
@@ -244,12 +259,21 @@ mod tests {
                 "tee -a /w/src/../.haft/config.toml",
                 "cd .haft && tee config.toml",
                 "rm -rf .haft",
+                "mv .haft x",
+                "sed -i.bak s/a/b/ .haft/config.toml",
+                "> .haft/config.toml",
+                "cp x .haft/config.local.toml",
             ],
             &["cat ~/.config/haft/x", "cp x .haft/other", "git checkout .", "mkdir -p .haft/tools"],
         );
         let policy = own_policy();
         assert!(hard_denied_paths(&writing("/home/u/.config/haft/x"), &policy).is_some());
         assert!(hard_denied_paths(&writing("/w/.haft/config.toml"), &policy).is_some());
+        // A walk over the whole workspace is asked, not refused.
+        let whole = haft_core::RealPath::new("/w", "");
+        let sweep =
+            crate::sample::subject("replace", haft_core::Effects::Only(vec![Touch::WriteTree(whole)]));
+        assert_eq!(hard_denied_paths(&sweep, &policy), None);
         assert_eq!(hard_denied_paths(&writing("/w/a"), &policy), None);
     }
 }

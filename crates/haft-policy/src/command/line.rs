@@ -114,6 +114,8 @@ pub enum Access {
     Named,
     /// It is read, or its name looked at.
     Read,
+    /// What git tracks in the repository around it may be read.
+    Tracked,
     /// Anything beneath it may be read.
     ReadTree,
     /// It is created, changed, moved or removed.
@@ -129,12 +131,14 @@ pub struct PathWord {
     pub command: Option<usize>,
     /// How it is used.
     pub access: Access,
-    /// As written; of a pattern the folder of its literal beginning.
+    /// As written, without quotes.
     pub text: String,
     /// The folder that it starts from.
     pub cwd: Cwd,
     /// Whether it is the target of a redirection.
     pub is_redirect: bool,
+    /// Whether `text` is a pattern over names, which stands for every path that it matches.
+    pub is_pattern: bool,
 }
 
 impl Line {
@@ -222,4 +226,6 @@ pub struct LinePath {
     pub path: Option<crate::JudgedPath>,
     /// Whether the folder that would hold it is there; where not, it is hardly meant as a path.
     pub has_parent: bool,
+    /// Of [`Access::Tracked`], the files that git tracks there, absolute, as far as a rule may be about one.
+    pub tracked: Arc<[String]>,
 }

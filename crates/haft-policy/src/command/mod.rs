@@ -8,6 +8,7 @@ mod argv;
 mod destructive;
 mod git;
 mod glance;
+mod glob;
 mod grammar;
 mod hard;
 mod line;
@@ -26,6 +27,7 @@ pub(crate) use argv::quoted;
 pub(crate) use destructive::destructive;
 pub use git::git_folder;
 pub(crate) use glance::plainly;
+pub use glob::{matches_name, pattern_parts};
 pub(crate) use hard::{hard_denied, hard_denied_paths};
 pub use line::{
     Access, Cwd, Dialect, JudgedLine, Line, LinePath, PathWord, Redirect, RedirectKind, Simple, Word,

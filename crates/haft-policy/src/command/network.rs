@@ -4,12 +4,16 @@ use super::{
     JudgedLine, Simple, Word, git,
     grammar::{items, operands},
     read_only::{has_inner, is_among, is_system, read_only},
+    variables::harmless,
 };
 
 /// Programs of the system that change files and talk to nobody.
 const LOCAL: &str = "mkdir rmdir cp mv rm unlink touch chmod chown chgrp ln tee dd truncate mktemp mkfifo shred \
     uniq tree file gzip gunzip xz unxz bzip2 unzip kill wait export unset set exit return read shift pushd popd umask \
     cd sleep";
+
+/// Those among them that are the shell itself, so that what is set for them leads no program.
+const SHELL: &str = "export unset set exit return read shift pushd popd umask cd wait";
 
 /// What git does on this machine alone.
 const GIT_LOCAL: &str = "add commit checkout switch restore reset stash branch tag merge rebase cherry-pick revert rm mv \
@@ -39,6 +43,7 @@ pub(crate) fn way_out(line: &JudgedLine, at: usize) -> Option<String> {
     if is_own
         && !simple.words.first().is_some_and(|word| word.text().contains("./"))
         && is_among(LOCAL, program)
+        && (is_among(SHELL, program) || sets_nothing(simple))
     {
         return None;
     }
@@ -67,7 +72,26 @@ fn socket(target: &Word) -> Option<String> {
 
 /// Whether git does its work on this machine, and nothing of the workspace's choosing.
 fn stays(line: &JudgedLine, at: usize, simple: &Simple) -> bool {
-    git::call(simple).is_some_and(|call| is_among(GIT_LOCAL, call.action)) && git::is_neutral(line, at)
+    git::call(simple).is_some_and(|call| {
+        let first = call.rest.first().map_or("", Word::text);
+        // `rebase -x` and `bisect run` start programs.
+        let runs = match call.action {
+            "bisect" => !is_among("start good bad old new skip reset log terms view", first),
+            "rebase" => call.rest.iter().any(|word| {
+                let text = word.exact().unwrap_or("-x");
+                text.starts_with("--e")
+                    || (text.starts_with('-') && !text.starts_with("--") && text.contains('x'))
+            }),
+            _ => false,
+        };
+        call.is_plain && !runs && is_among(GIT_LOCAL, call.action)
+    }) && sets_nothing(simple)
+        && git::is_neutral(line, at)
+}
+
+/// Whether only variables are set that lead no program.
+fn sets_nothing(simple: &Simple) -> bool {
+    simple.assignments.iter().all(|(name, value)| harmless(name, value).is_ok())
 }
 
 /// The host of the one address that is fetched.
@@ -134,6 +158,12 @@ mod tests {
             ("echo x > /dev/tcp/a.b/80", "a.b"),
             ("cat x | nc a.b 80", "nc"),
             ("timeout 5 curl a.b", "a.b"),
+            ("git -c core.pager=x add .", "git"),
+            ("git bisect run ./x", "git"),
+            ("git rebase -x ./x main", "git"),
+            ("git rebase --ex ./x main", "git"),
+            ("GIT_SSH=./x git commit -m x", "git"),
+            ("LD_PRELOAD=./x.so cp a b", "cp"),
         ];
         for (text, expected) in cases {
             assert_eq!(out(text).as_deref(), Some(expected), "{text}");
@@ -150,6 +180,9 @@ mod tests {
             "rm -rf x",
             "git add .",
             "git commit -m x",
+            "git rebase main",
+            "git bisect good",
+            "LC_ALL=C cp a b",
             "cd x",
             "A=b",
         ] {

@@ -3,16 +3,22 @@
 //! Readers come from the positive list, writers from a table of their own; of any other program each word counts as
 //! a path that it may do anything with. Text is given as written, with `$HOME` as `~` and `$PWD` as `.`; a text
 //! with another expansion in it can't be resolved. A command whose words aren't all known yet (`xargs rm`) has one
-//! more entry with an **empty text** and [`Cwd::Unknown`]: any path may be used so.
+//! more entry with an **empty text** and [`Cwd::Unknown`]: any path may be used so. A pattern over names is given as
+//! such; where it matches nothing the shell hands it on as it is, so what may be written has one more entry for that.
 
+mod archives;
+mod changes;
+mod copies;
 mod writers;
 
 use super::{
     Access, Cwd, Line, PathWord, Redirect, RedirectKind, Simple, Word, git,
-    grammar::{Item, items, names},
+    glob::{matches_name, unquoted},
+    grammar::{Item, completed, is_process, items, names},
     place::of_word,
-    read_only::{Operands, Row, is_among, is_test_with_value, roots, rows},
+    read_only::{Operands, Row, fits, fits_a_row, is_among, is_test_with_value, roots, rows},
 };
+use copies::Given;
 use writers::{Shape, WRITERS, Writer};
 
 /// Longer words are no paths.
@@ -22,8 +28,15 @@ const PATH_MAX: usize = 4096;
 const SED: &str =
     "-nErsuz -i? -I? -l: -e: -f:@ --quiet --silent --in-place[=] --expression= --file=@ --regexp-extended";
 const AWK: &str = "-F: -v: -f:@ --file=@ --field-separator= --assign=";
-const TAR: &str = "-cxtruvzjJZpPkmOhSalw -f:@ -C:@ -T:@ -X:@ --file=@ --directory=@ --files-from=@ --exclude-from=@ \
-    --exclude= --strip-components= --create --extract --list --gzip --verbose";
+const XARGS: &str = "-0rtxopi -nLPIsEdJR: -a:@ --null --no-run-if-empty --verbose --interactive --exit --max-args= \
+    --max-lines= --max-procs= --replace= --max-chars= --delimiter= --eof= --process-slot-var= --arg-file=@";
+
+/// Options of git's actions whose value is a file that is read.
+const GIT_FILES: &str = "--pathspec-from-file=@ --pathspec-file-nul";
+const GIT_TEXTS: &str = "-aepqvsnoi -mcC: -S? -u? -F:@ -t:@ --file=@ --template=@ --message= --author= --date= \
+    --reuse-message= --reedit-message= --fixup= --squash= --trailer= --cleanup= --amend --all --no-verify --no-edit";
+const GIT_BLAMES: &str =
+    "-lstfewnpcbkM -C? -L: -S:@ --ignore-revs-file=@ --contents=@ --ignore-rev= --date= --since=";
 
 /// Wrappers of which a word is a text that is read as a line of its own.
 const TEXT_WRAPPERS: &str = "sh bash dash zsh ksh eval trap su script runuser watch";
@@ -31,6 +44,7 @@ const TEXT_WRAPPERS: &str = "sh bash dash zsh ksh eval trap su script runuser wa
 /// The paths among the words of a line.
 pub fn path_words(line: &Line) -> Vec<PathWord> {
     let mut found = Vec::new();
+    let is_moved = changes::moves_home(line);
     let mut inners: Vec<Option<&Simple>> = vec![None; line.commands.len()];
     for simple in &line.commands {
         if let Some(inner) = simple.wrapper.or(simple.inside).and_then(|outer| inners.get_mut(outer)) {
@@ -38,13 +52,19 @@ pub fn path_words(line: &Line) -> Vec<PathWord> {
         }
     }
     for (at, (simple, inner)) in line.commands.iter().zip(inners).enumerate() {
-        let mut paths =
-            Paths { command: Some(at), cwd: simple.cwd.clone(), is_redirect: false, found: &mut found };
+        let mut paths = Paths {
+            command: Some(at),
+            cwd: simple.cwd.clone(),
+            is_redirect: false,
+            is_moved,
+            found: &mut found,
+        };
         paths.redirects(&simple.redirects);
         paths.command(simple, inner.map(|inner| (inner, inner.wrapper == Some(at))));
     }
-    Paths { command: None, cwd: Cwd::Start, is_redirect: false, found: &mut found }
+    Paths { command: None, cwd: Cwd::Start, is_redirect: false, is_moved, found: &mut found }
         .redirects(&line.redirects);
+    changes::forget_behind_links(line, &mut found);
     found
 }
 
@@ -53,17 +73,25 @@ struct Paths<'f> {
     command: Option<usize>,
     cwd: Cwd,
     is_redirect: bool,
+    /// Whether the line may change what `~`, `$HOME`, `$PWD` or a folder's name stand for.
+    is_moved: bool,
     found: &'f mut Vec<PathWord>,
 }
 
 impl Paths<'_> {
     fn add(&mut self, access: Access, text: impl Into<String>) {
+        self.push(access, text.into(), false);
+    }
+
+    fn push(&mut self, access: Access, text: String, is_pattern: bool) {
+        let is_lost = self.is_moved && matches!(self.cwd, Cwd::Moved(_));
         let path = PathWord {
             command: self.command,
             access,
-            text: text.into(),
-            cwd: self.cwd.clone(),
+            text,
+            cwd: if is_lost { Cwd::Unknown } else { self.cwd.clone() },
             is_redirect: self.is_redirect,
+            is_pattern,
         };
         // Only what one word gives twice is left out.
         if !self.found.iter().rev().take(8).any(|known| *known == path) {
@@ -82,6 +110,8 @@ impl Paths<'_> {
     fn word(&mut self, access: Access, word: &Word) {
         match word {
             Word::Exact(text) if text.is_empty() || text == "-" => {}
+            Word::Exact(text) if text == "/dev/null" && access < Access::Write => {}
+            _ if is_process(word) => {}
             // No system opens it, but what it is short of being normal nobody tells here.
             Word::Exact(text) if text.len() > PATH_MAX => {
                 self.unknown(access, &text.chars().take(80).collect::<String>());
@@ -91,26 +121,46 @@ impl Paths<'_> {
                     self.add(access, path);
                 }
             }
-            Word::Glob { text, .. } => {
-                let literal = text.split(['*', '?', '[', '{', '(', '!', '@', '+']).next().unwrap_or_default();
-                let folder = match literal.rsplit_once('/') {
-                    Some(("", _)) => "/",
-                    Some((folder, _)) => folder,
-                    None => ".",
-                };
-                let folder = Word::Unknown { text: folder.to_owned(), prefix: String::new(), splits: false };
-                self.word(tree(access), &folder);
-            }
+            Word::Glob { text, .. } => match unquoted(text).filter(|plain| plain.len() <= PATH_MAX) {
+                // No home: a tilde that expands makes a word of the other kind.
+                Some(plain) if plain.starts_with('~') => self.pattern(access, format!("./{plain}")),
+                Some(plain) => self.pattern(access, plain),
+                None => self.unknown(access, text),
+            },
             Word::Exact(_) => self.add(access, of_word(word)),
-            Word::Unknown { .. } => {
-                let text = of_word(word);
-                if text.chars().all(is_literal) {
-                    self.add(access, text);
-                } else {
-                    self.unknown(access, &text);
-                }
-            }
+            Word::Unknown { text: raw, .. } => self.expansion(access, raw, of_word(word)),
         }
+    }
+
+    /// A word with an expansion in it, and its text with the well-known folders put in.
+    fn expansion(&mut self, access: Access, raw: &str, text: String) {
+        let is_home = text == "~" || text.starts_with("~/");
+        let expands_first = raw.starts_with(['~', '$']) || raw.starts_with("\"$");
+        let is_wild = |c: char| "*?[]!^".contains(c);
+        if self.is_moved || text.len() > PATH_MAX || (text.starts_with('~') && !(is_home && expands_first)) {
+            self.unknown(access, &text);
+        } else if text.chars().all(is_literal) {
+            self.add(access, text);
+        } else if unquoted(raw).is_some() && text.chars().all(|c| is_literal(c) || is_wild(c)) {
+            self.pattern(access, text);
+        } else {
+            self.unknown(access, &text);
+        }
+    }
+
+    /// A pattern over names.
+    fn pattern(&mut self, access: Access, text: String) {
+        let is_above = |part: &str| part.contains(['*', '?', '[']) && matches_name(part, "..");
+        // Some shells take the folder above for a name like others.
+        if matches!(access, Access::ReadTree | Access::WriteTree) && text.split('/').any(is_above) {
+            let parts: Vec<&str> =
+                text.split('/').map(|part| if is_above(part) { ".." } else { part }).collect();
+            self.push(access, parts.join("/"), false);
+        }
+        if access >= Access::Write || access == Access::Named {
+            self.push(access, text.clone(), false);
+        }
+        self.push(access, text, true);
     }
 
     /// A word of a program that isn't known: itself, and what could be a path in it.
@@ -128,7 +178,7 @@ impl Paths<'_> {
             }
             Some(option) => match option.split_once('=') {
                 Some((_, value)) => parts.push(value),
-                None if option.starts_with('-') || !option.contains('/') => {}
+                None if option.starts_with('-') => {}
                 None => {
                     let mut letters = option.chars();
                     letters.next();
@@ -183,13 +233,13 @@ impl Paths<'_> {
             "sed" | "gsed" => Some(self.sed(words)),
             "awk" | "gawk" | "mawk" | "nawk" => Some(self.scripted(AWK, words, Access::Read)),
             "dd" => Some(self.copied(words)),
-            "tar" | "bsdtar" => Some(self.tar(words)),
+            "tar" | "bsdtar" | "gtar" => Some(self.tar(words)),
             "pushd" => Some(self.each(words, Access::Read)),
             _ if inner.is_some() && is_among(TEXT_WRAPPERS, program) => None,
             _ => match inner {
                 Some((inner, true)) => {
                     let own = words.len().saturating_sub(inner.words.len());
-                    words.iter().take(own).for_each(|word| self.named(word));
+                    self.wrapper(program, words.get(..own).unwrap_or_default());
                     None
                 }
                 _ => self.listed(program, words, simple.feeds_from.is_some()),
@@ -202,21 +252,35 @@ impl Paths<'_> {
                 text: String::new(),
                 cwd: Cwd::Unknown,
                 is_redirect: false,
+                is_pattern: false,
             };
             self.found.push(path);
         }
     }
 
+    /// The words of a wrapper before those of what it runs.
+    fn wrapper(&mut self, program: &str, words: &[Word]) {
+        if program != "xargs" {
+            return words.iter().for_each(|word| self.named(word));
+        }
+        let words = completed(XARGS, words);
+        let items = items(XARGS, &words);
+        for word in self.options(&items, "", "") {
+            self.named(word);
+        }
+    }
+
     /// By the tables; gives how unknown words would be used.
     fn listed(&mut self, program: &str, words: &[Word], reads_pipe: bool) -> Option<Access> {
-        let shows = is_among("gzip gunzip xz unxz bzip2 bunzip2", program)
-            && words.iter().any(|word| word.text().starts_with('-') && word.text().contains(['c', 'l']));
+        let shows =
+            is_among("gzip gunzip xz unxz bzip2 bunzip2", program) && fits_a_row(program, words).is_ok();
         if let Some(writer) = WRITERS.iter().filter(|_| !shows).find(|writer| is_among(writer.0, program)) {
             return Some(self.writer(writer, words));
         }
         let action = words.first().and_then(Word::exact).unwrap_or_default();
-        let row = rows(program).find(|row| row.actions.is_empty() || is_among(row.actions, action));
-        if let Some(row) = row {
+        let is_meant = |row: &&Row| row.actions.is_empty() || is_among(row.actions, action);
+        let fitting = rows(program).find(|row| is_meant(row) && fits(row, program, words).is_ok());
+        if let Some(row) = fitting.or_else(|| rows(program).find(is_meant)) {
             return self.reader(row, words, reads_pipe);
         }
         if !matches!(program, "test" | "[" | "printf" | "kill" | "export" | "set" | "exit" | "command") {
@@ -305,8 +369,9 @@ impl Paths<'_> {
     }
 
     fn writer(&mut self, writer: &Writer, words: &[Word]) -> Access {
-        let (_, options, shape, written, deep) = *writer;
-        let items = items(options, words);
+        let (programs, options, shape, written, deep) = *writer;
+        let words = completed(options, words);
+        let items = items(options, &words);
         let operands = self.options(&items, written, deep);
         let is_deep = names(&items).chain(words.iter().map(Word::text)).any(|name| is_among(deep, name));
         let deepened = |access| if is_deep { tree(access) } else { access };
@@ -331,16 +396,17 @@ impl Paths<'_> {
                 operands.iter().skip(skip).for_each(|word| self.word(deepened(access), word));
                 deepened(access)
             }
-            Shape::Into(access) => {
-                let is_named = names(&items).any(|name| is_among(written, name));
-                let sources = operands.len().saturating_sub(usize::from(!is_named));
-                for (place, word) in operands.iter().enumerate() {
-                    let is_remote = options.contains("--rsh=") && is_remote(word);
-                    let access = if place < sources { access } else { Access::Write };
-                    if !is_remote {
-                        self.word(deepened(access), word);
-                    }
+            Shape::Into(_)
+                if programs == "install"
+                    && names(&items).any(|name| matches!(name, "-d" | "--directory")) =>
+            {
+                for word in &operands {
+                    self.word(Access::Write, word);
                 }
+                Access::Write
+            }
+            Shape::Into(access) => {
+                self.copied_into(&Given { items: &items, operands: &operands, options, is_deep }, access);
                 deepened(Access::Write)
             }
             Shape::FirstRead => {
@@ -434,39 +500,13 @@ impl Paths<'_> {
         Access::Write
     }
 
-    fn tar(&mut self, words: &[Word]) -> Access {
-        let mut words = words.to_vec();
-        if let Some(Word::Exact(first)) = words.first_mut()
-            && !first.starts_with('-')
-        {
-            first.insert(0, '-');
-        }
-        let items = items(TAR, &words);
-        let has = |letter: &str, long: &str| names(&items).any(|name| name == letter || name == long);
-        let (creates, extracts) = (has("-c", "--create"), has("-x", "--extract"));
-        let written = if creates { "-f --file -r -u" } else { "-C --directory" };
-        let written = if creates || extracts { written } else { "" };
-        let operands = self.options(&items, written, "-C --directory");
-        if creates {
-            for word in operands {
-                self.word(Access::ReadTree, word);
-            }
-        } else if extracts && !has("-C", "--directory") {
-            self.add(Access::WriteTree, ".");
-        } else if !extracts && !has("-t", "--list") {
-            for word in operands {
-                self.named(word);
-            }
-        }
-        if extracts { Access::WriteTree } else { Access::ReadTree }
-    }
-
     fn git(&mut self, simple: &Simple) -> Access {
         let Some(call) = git::call(simple) else {
             simple.words.iter().skip(1).for_each(|word| self.named(word));
             return Access::Named;
         };
         let own = std::mem::replace(&mut self.cwd, moved(&simple.cwd, &call.folders));
+        self.git_files(call.action, call.rest);
         let operands = call.rest.iter().filter(|word| !word.prefix().starts_with('-'));
         let is_deep = matches!(call.action, "clean" | "restore" | "rm" | "apply")
             || (call.action == "checkout"
@@ -483,6 +523,21 @@ impl Paths<'_> {
                     None => self.add(Access::ReadTree, "."),
                 }
                 operands.for_each(|word| self.named(word));
+            }
+            "diff" | "log" | "show" | "stash" | "format-patch" | "whatchanged"
+                if shows_content(call.action, call.rest) =>
+            {
+                let is_file = |word: &Word| word.exact().is_some_and(|text| text.contains(':'));
+                let operands: Vec<&Word> = operands.collect();
+                if operands.is_empty() || !operands.iter().all(|word| is_file(word)) {
+                    self.add(Access::Tracked, ".");
+                }
+                for word in operands {
+                    match word.exact().and_then(|text| text.split_once(':')) {
+                        Some((_, path)) => self.word(Access::Read, &Word::known(path)),
+                        None => self.named(word),
+                    }
+                }
             }
             "log" | "show" | "diff" | "blame" | "cat-file" | "rev-list" | "rev-parse" | "branch" | "tag" => {
                 for word in operands {
@@ -509,14 +564,71 @@ impl Paths<'_> {
     }
 }
 
+impl Paths<'_> {
+    /// Options of git whose value is a file that is read, or one whose story is shown.
+    fn git_files(&mut self, action: &str, words: &[Word]) {
+        let own = match action {
+            "commit" | "tag" | "merge" | "notes" => GIT_TEXTS,
+            "blame" | "annotate" => GIT_BLAMES,
+            "grep" => "-iIwvhHEGPFnlLzocpWqra -f:@ -eABCm:",
+            _ => "",
+        };
+        let grammar = format!("{own} {GIT_FILES}");
+        let words = completed(&grammar, words);
+        for item in items(&grammar, &words) {
+            if let Item::Option { value: Some(value), is_path: true, .. } = item {
+                self.word(Access::Read, &value);
+            }
+        }
+        if !matches!(action, "log" | "show" | "whatchanged") {
+            return;
+        }
+        // `-L1,5:path`, `-L :function:path`.
+        for (at, word) in words.iter().enumerate() {
+            let ranges = match word.text() {
+                "-L" => words.get(at + 1).map_or("", Word::text),
+                text => text.strip_prefix("-L").unwrap_or_default(),
+            };
+            if let Some((_, path)) = ranges.rsplit_once(':') {
+                self.word(Access::Read, &Word::known(path));
+            }
+        }
+    }
+}
+
+/// Whether git prints what changed in files, and not only which.
+fn shows_content(action: &str, words: &[Word]) -> bool {
+    let has = |wanted: &[&str]| {
+        words.iter().any(|word| wanted.iter().any(|option| word.text().split('=').next() == Some(option)))
+    };
+    let only_names = has(&[
+        "--stat",
+        "--numstat",
+        "--shortstat",
+        "--name-only",
+        "--name-status",
+        "--dirstat",
+        "--summary",
+        "--check",
+        "--quiet",
+        "-s",
+        "--no-patch",
+        "--raw",
+    ]);
+    let asks =
+        has(&["-p", "-u", "--patch", "--patch-with-stat", "--unified", "--word-diff", "-L", "-c", "--cc"])
+            || words.iter().any(|word| word.text().starts_with("-U") || word.text().starts_with("-L"));
+    match action {
+        "diff" | "show" => !only_names || asks,
+        "format-patch" => true,
+        "stash" => words.first().and_then(Word::exact) == Some("show") && asks,
+        _ => asks,
+    }
+}
+
 /// `clean -n`: nothing is written.
 fn git_only_lists(words: &[Word]) -> bool {
     words.iter().any(|word| matches!(word.text(), "-n" | "--dry-run" | "-nd"))
-}
-
-/// `host:path`.
-fn is_remote(word: &Word) -> bool {
-    word.text().split('/').next().is_some_and(|first| first.contains(':'))
 }
 
 /// Whether a shell leaves the character as it is wherever it stands.
@@ -527,7 +639,7 @@ fn is_literal(c: char) -> bool {
 fn tree(access: Access) -> Access {
     match access {
         Access::Named => Access::Named,
-        Access::Read | Access::ReadTree => Access::ReadTree,
+        Access::Read | Access::Tracked | Access::ReadTree => Access::ReadTree,
         Access::Write | Access::WriteTree => Access::WriteTree,
     }
 }
@@ -554,25 +666,35 @@ fn moved(cwd: &Cwd, folders: &[&Word]) -> Cwd {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Access, Cwd, command::typed::typed};
+    use crate::{
+        Access, Cwd, Dialect, Line,
+        command::{operands::path_words, read_line, typed::typed},
+    };
 
-    /// `r:` read, `R:` everything beneath, `w:` `W:` the same written, `n:` named; `@` before another folder.
+    /// `r:` read, `R:` everything beneath, `w:` `W:` the same written, `n:` named; `@` before another folder, `*`
+    /// before a pattern.
     fn shown(text: &str) -> String {
-        let line = typed(text);
-        let shown = line.paths.iter().map(|path| {
-            let letter = match path.word.access {
+        shown_of(&typed(text).line)
+    }
+
+    fn shown_of(line: &Line) -> String {
+        let words = path_words(line);
+        let shown = words.iter().map(|word| {
+            let letter = match word.access {
                 Access::Named => "n",
                 Access::Read => "r",
+                Access::Tracked => "t",
                 Access::ReadTree => "R",
                 Access::Write => "w",
                 Access::WriteTree => "W",
             };
-            let away = match &path.word.cwd {
+            let away = match &word.cwd {
                 Cwd::Start => String::new(),
                 Cwd::Moved(steps) => format!("@{}", steps.join("/")),
                 Cwd::Unknown => "?".to_owned(),
             };
-            format!("{away}{letter}:{}", path.word.text)
+            let mark = if word.is_pattern { "*" } else { "" };
+            format!("{mark}{away}{letter}:{}", word.text)
         });
         shown.collect::<Vec<_>>().join(" ")
     }
@@ -588,8 +710,10 @@ mod tests {
             ("cat \"$HOME\"/x", "r:~/x"),
             ("cat $PWD/x", "r:./x"),
             ("cat $X", "?r:$X"),
-            ("cat sec*/k", "R:."),
-            ("cat src/a*", "R:src"),
+            ("cat sec*/k", "*r:sec*/k"),
+            ("cat src/a*", "*r:src/a*"),
+            ("cat .e*", "*r:.e*"),
+            ("grep -r x .*", "R:.. *R:.*"),
             ("head -n 5 x", "r:x"),
             ("grep x y", "r:y"),
             ("grep -rn x src", "R:src"),
@@ -610,18 +734,29 @@ mod tests {
             ("awk '{print}' x", "r:x"),
             ("sort x -o y", "w:y r:x"),
             ("uniq a b", "r:a w:b"),
-            ("cp a b", "r:a w:b"),
-            ("cp -r a b", "R:a W:b"),
-            ("cp -t d a b", "w:d r:a r:b"),
-            ("mv a b", "W:a w:b"),
+            ("cp a b", "r:a w:b n:b/a"),
+            ("cp x/a d/", "r:x/a w:d/ w:d/a"),
+            ("cp a b .", "r:a r:b w:. w:./a w:./b"),
+            ("cp -r t/.haft .", "R:t/.haft W:. W:./.haft"),
+            ("cp -T a b", "r:a w:b"),
+            ("cp --target=d a", "w:d r:a w:d/a"),
+            ("cp -r t/. d/", "R:t/. W:d/ ?W:t/."),
+            ("cp *.c d", "*r:*.c w:d ?w:*.c"),
+            ("ln -s ../x", "w:../x w:./x"),
+            ("rsync -a t/ .", "R:t/ W:. ?W:t/"),
+            ("rsync -a h:t .", "W:. W:./h:t"),
+            ("install -d a b", "w:a w:b"),
+            ("cp -r a b", "R:a W:b n:b/a"),
+            ("cp -t d a b", "w:d r:a r:b w:d/a w:d/b"),
+            ("mv a b", "W:a w:b n:b/a"),
             ("rm a", "w:a"),
             ("rm -rf a", "W:a"),
-            ("rm -f *.o", "W:."),
+            ("rm -f *.o", "w:*.o *w:*.o"),
             ("mkdir -p a/b", "w:a/b"),
             ("touch a", "w:a"),
             ("chmod -R 755 a", "W:a"),
             ("chmod +x a", "w:a"),
-            ("ln -s a b", "r:a w:b"),
+            ("ln -s a b", "r:a w:b n:b/a"),
             ("tee -a a", "w:a"),
             ("dd if=a of=b bs=1", "r:a w:b"),
             ("truncate -s 0 a", "w:a"),
@@ -629,6 +764,29 @@ mod tests {
             ("tar xf a.tar -C b", "r:a.tar W:b"),
             ("tar xf a.tar", "r:a.tar W:."),
             ("tar -tf a.tar", "r:a.tar"),
+            ("tar tfv a", "r:a"),
+            ("tar cfv a b", "w:a R:b"),
+            ("tar cfC a b c", "w:a r:b R:b R:c"),
+            ("tar rf a b", "w:a R:b"),
+            ("tar --delete -f a b", "w:a"),
+            ("tar -cf a -g s b", "w:a w:s R:b"),
+            ("xz -l -d a", "w:a"),
+            ("xz -dc a", "r:a"),
+            ("cat ~root/x", "?r:~root/x"),
+            ("cat ~+/x", "?r:~+/x"),
+            ("HOME=/x; cat ~/y", "?r:~/y"),
+            ("cat ${PWD%/*}/x", "?r:${PWD%/*}/x"),
+            ("ln -s a b && cat b/k", "r:a w:b n:b/a ?r:b/k"),
+            ("mv a b && ls", "W:a w:b n:b/a r:."),
+            ("git checkout x && cat y", "n:x W:. ?r:y"),
+            ("git stash list && cat y", "n:list r:y"),
+            ("git commit -Fx", "r:x"),
+            ("git commit --file=x", "r:x"),
+            ("git add --pathspec-from-file=x", "r:x"),
+            ("git blame --ignore-revs-file=x a", "r:x n:a"),
+            ("git log -L1,5:secret/k", "r:secret/k t:."),
+            ("cat /dev/null", ""),
+            ("foo -x.env", "n:.env"),
             ("curl -o a https://x.y/z", "w:a"),
             ("curl file:///etc/x", "n:/etc/x"),
             ("wget -O a https://x.y", "w:a"),
@@ -638,6 +796,12 @@ mod tests {
             ("echo /etc/x", ""),
             ("cd a && cat b", "r:a @ar:b"),
             ("git status", "r:."),
+            ("git diff", "t:."),
+            ("git diff --stat", ""),
+            ("git diff a", "t:. n:a"),
+            ("git log", ""),
+            ("git log -p -1", "t:."),
+            ("git show", "t:."),
             ("git -C a status", "@ar:."),
             ("git checkout .", "n:. W:."),
             ("git show HEAD:a/b", "r:a/b"),
@@ -654,6 +818,30 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(shown(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_of_the_real_reader_are_used_alike() {
+        let cases = [
+            ("xargs -a.env cat", "r:.env ?r:"),
+            ("xargs --arg-file=x cat", "r:x ?r:"),
+            ("cat ~/.e*", "*r:~/.e*"),
+            ("cat $HOME/.e*", "*r:~/.e*"),
+            ("cat \"$HOME\"/*.rs", "*r:~/*.rs"),
+            ("cat \"$HOME/*.rs\"", "?r:~/*.rs"),
+            ("cat '~'/*.rs", "*r:./~/*.rs"),
+            ("cat 'a*'?", "?r:'a*'?"),
+            ("cat \"a b\"/*.rs", "*r:a b/*.rs"),
+            ("cat ~-/x", "?r:~-/x"),
+            ("unset HOME; cat ~/x", "n:HOME ?r:~/x"),
+            ("read -r HOME; cat $HOME/x", "n:HOME ?r:~/x"),
+            ("export PWD=/; cat \"$PWD\"/x", "?r:./x"),
+            ("CDPATH=/etc; cd a && cat b", "r:a ?r:b"),
+            ("diff <(sort a) <(sort b)", "r:a r:b"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(shown_of(&read_line(text, Dialect::Bash)), expected, "{text}");
         }
     }
 }

@@ -42,12 +42,20 @@ impl Places<'_> {
         }
     }
 
-    /// The text with home and the present folder put in; none where another expansion stands in it.
+    /// The text with home and the present folder put in; none where another expansion stands in it. A cut or default
+    /// value counts as the whole, since what is refused here is refused by best effort.
     fn expanded(&self, text: &str) -> Option<String> {
-        let text = well_known(text);
+        let text = well_known(text, Forms::Loose);
         let full = match text.strip_prefix('~') {
             None => text,
             Some("root") => "/root".to_owned(),
+            // The present folder; a tilde with another number, or `~-`, is one that nobody follows.
+            Some(rest) if matches!(rest.split('/').next(), Some("+" | "0" | "+0")) => {
+                format!("./{}", rest.split_once('/').map_or("", |(_, rest)| rest))
+            }
+            Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-')) => {
+                return None;
+            }
             Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{}{rest}", self.home?),
             Some(rest) => {
                 let home = rest.strip_prefix("root/").map(|rest| format!("/root/{rest}"));
@@ -64,17 +72,30 @@ pub(crate) fn of_word(word: &Word) -> String {
         // A tilde in quotes is a letter like any other.
         Word::Exact(text) if text.starts_with('~') => format!("./{text}"),
         Word::Exact(text) => text.clone(),
-        Word::Glob { text, .. } | Word::Unknown { text, .. } => well_known(&text.replace(['"', '\''], "")),
+        Word::Glob { text, .. } | Word::Unknown { text, .. } => {
+            well_known(&text.replace(['"', '\''], ""), Forms::Plain)
+        }
     }
 }
 
+/// Which ways of writing a variable count as its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Forms {
+    /// Only those that are nothing but it.
+    Plain,
+    /// Those that cut it, or stand in for it, too.
+    Loose,
+}
+
 /// `$HOME/x` as `~/x`, `$PWD/x` as `./x`.
-fn well_known(text: &str) -> String {
+fn well_known(text: &str, forms: Forms) -> String {
+    // `${HOME:?}` is the same where it is set; `${HOME%/*}` and `${HOME:+/etc}` are something else.
+    let is_whole = |how: &str| how.is_empty() || how.starts_with(":?") || how.starts_with('?');
+    let is_cut = |how: &str| forms == Forms::Loose && how.starts_with([':', '%', '-']);
     for (name, short) in [("HOME", "~"), ("PWD", ".")] {
         let braced = text.strip_prefix("${").and_then(|text| text.strip_prefix(name));
         let rest = match braced.and_then(|text| text.split_once('}')) {
-            // `${HOME:?}`, `${HOME%/}`: the same where it is set.
-            Some((how, rest)) if how.is_empty() || how.starts_with([':', '%', '?', '-']) => Some(rest),
+            Some((how, rest)) if is_whole(how) || is_cut(how) => Some(rest),
             _ => text.strip_prefix('$').and_then(|text| text.strip_prefix(name)),
         };
         if let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('/')) {
@@ -124,6 +145,12 @@ mod tests {
             ("${HOME}/x", &Cwd::Start, Some("/home/u/x")),
             ("${HOME:?}/x", &Cwd::Start, Some("/home/u/x")),
             ("$PWD/x", &Cwd::Start, Some("/w/x")),
+            ("${HOME%/}", &Cwd::Start, Some("/home/u")),
+            ("~+", &Cwd::Start, Some("/w")),
+            ("~+/x", &moved, Some("/w/b/x")),
+            ("~0/x", &Cwd::Start, Some("/w/x")),
+            ("~-/x", &Cwd::Start, None),
+            ("~1/x", &Cwd::Start, None),
             ("$HOMER/x", &Cwd::Start, None),
             ("$X/x", &Cwd::Start, None),
             ("x", &Cwd::Unknown, None),
@@ -144,6 +171,11 @@ mod tests {
         assert_eq!(of_word(&unknown("\"$HOME\"/x")), "~/x");
         assert_eq!(of_word(&unknown("\"$PWD\"")), ".");
         assert_eq!(of_word(&unknown("$(x)/y")), "$(x)/y");
+        assert_eq!(of_word(&unknown("${PWD}/x")), "./x");
+        assert_eq!(of_word(&unknown("${HOME:?}/x")), "~/x");
+        for cut in ["${PWD%%/*}/etc/shadow", "${PWD:+/etc/x}", "${PWD%/*}/ws/secret/k", "${HOME:-/etc}/x"] {
+            assert_eq!(of_word(&unknown(cut)), cut);
+        }
         assert_eq!(of_word(&Word::known("~")), "./~");
     }
 

@@ -31,6 +31,12 @@ static SHELLS: [&str; 3] = ["bash", "dash", "sh"];
 /// Programs that hand `@file` on as more options.
 static RESPONSE_FILES: [&str; 5] = ["strings", "nm", "objdump", "readelf", "size"];
 
+/// What lets a jq program read what no word names.
+const JQ_REACHES: &str = "import include modulemeta env ENV input_filename input_line get_search_list";
+
+/// Letters of `tar` that take a value.
+const TAR_VALUED: &str = "bfCTXgHIKLNVF";
+
 /// Wrappers that add nothing to what they run, with their options.
 static WRAPPERS: [(&str, &str); 14] = [
     ("bash", ""),
@@ -82,8 +88,8 @@ pub(crate) fn read_only(line: &JudgedLine, at: usize) -> Result<(), String> {
         "command" => looks_up(rest),
         "hash" if rest.is_empty() => Ok(()),
         "set" => strictness(rest),
-        "tar" | "bsdtar" => listed(program, &dashed(rest)),
-        _ => listed(program, rest),
+        "tar" | "bsdtar" => fits_a_row(program, &tar_words(rest)),
+        _ => fits_a_row(program, rest),
     }
 }
 
@@ -176,7 +182,7 @@ fn not_listed(program: &str, word: &Word) -> String {
 }
 
 /// By the rows of the table: one of them has to fit.
-fn listed(program: &str, words: &[Word]) -> Result<(), String> {
+pub(crate) fn fits_a_row(program: &str, words: &[Word]) -> Result<(), String> {
     let mut why = format!("{program} isn't known to only read");
     for row in rows(program) {
         match fits(row, program, words) {
@@ -188,7 +194,7 @@ fn listed(program: &str, words: &[Word]) -> Result<(), String> {
 }
 
 /// Whether the words fit the row.
-fn fits(row: &Row, program: &str, words: &[Word]) -> Result<(), String> {
+pub(crate) fn fits(row: &Row, program: &str, words: &[Word]) -> Result<(), String> {
     let words = if row.actions.is_empty() {
         words
     } else {
@@ -224,6 +230,10 @@ fn fits(row: &Row, program: &str, words: &[Word]) -> Result<(), String> {
             return Err(not_listed(program, word));
         }
     }
+    let given = |wanted: &str| names(&items).any(|name| is_among(wanted, name));
+    if row.is_about("ls") && given("-L --dereference") && given(row.deep) {
+        return Err(format!("{program} follows links to anywhere"));
+    }
     // Another machine's archive is fetched by a program.
     let is_remote = |item: &Item<'_>| {
         matches!(item, Item::Option { value: Some(value), is_path: true, .. }
@@ -236,11 +246,24 @@ fn fits(row: &Row, program: &str, words: &[Word]) -> Result<(), String> {
 fn is_special(program: &str, place: usize, word: &Word) -> bool {
     let text = word.text();
     match program {
-        // Programs of these languages can load files that no word names.
-        "jq" => place == 0 && (text.contains("import") || text.contains("include")),
-        "yq" => ["load", "env", "eval"].iter().any(|part| text.contains(part)),
+        // Programs of these languages can load files that no word names, and show the environment.
+        "jq" => (place == 0 && word.exact().is_none()) || has_name(text, JQ_REACHES),
+        "yq" => {
+            let reaches = ["load", "env", "eval", "input_filename"];
+            word.exact().is_none() || reaches.iter().any(|part| text.contains(part))
+        }
+        // Letters without a dash, of which one shows the environment; numbers and lists are values.
+        "ps" => {
+            let is_letters = !text.contains(',') && text.contains('e');
+            word.exact().is_none() || is_letters
+        }
         _ => RESPONSE_FILES.contains(&program) && (text.starts_with('@') || word.exact().is_none()),
     }
+}
+
+/// Whether one of the names stands in a program's text.
+fn has_name(text: &str, names: &str) -> bool {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|name| is_among(names, name))
 }
 
 /// Whether a list of words separated by blanks has the word.
@@ -248,15 +271,25 @@ pub(crate) fn is_among(list: &str, word: &str) -> bool {
     list.split_ascii_whitespace().any(|one| one == word)
 }
 
-/// The first word of `tar tf x` is options without a dash.
-fn dashed(words: &[Word]) -> Vec<Word> {
-    let mut words = words.to_vec();
-    if let Some(Word::Exact(first)) = words.first_mut()
-        && !first.starts_with('-')
-    {
-        first.insert(0, '-');
+/// The words of `tar` with a dash before each option: of `tar tfv x`, whose first word is letters alone, those with a
+/// value take the following words in turn.
+pub(crate) fn tar_words(words: &[Word]) -> Vec<Word> {
+    let Some((Word::Exact(letters), rest)) = words.split_first() else {
+        return words.to_vec();
+    };
+    if letters.starts_with('-') {
+        return words.to_vec();
     }
-    words
+    let mut rest = rest.iter();
+    let mut all = Vec::new();
+    for letter in letters.chars() {
+        all.push(Word::known(format!("-{letter}")));
+        if TAR_VALUED.contains(letter) {
+            all.extend(rest.next().cloned());
+        }
+    }
+    all.extend(rest.cloned());
+    all
 }
 
 /// `test` and `[`: arithmetic and `-v` evaluate what a word says, substitutions included.
@@ -445,6 +478,72 @@ mod tests {
 
     #[test]
     fn jq_and_yq_load_nothing() {
-        check(&["jq .a x"], &["jq 'import \"a\" as b; .' x", "jq 'include \"a\"; .' x"]);
+        check(
+            &["jq .a x", "jq '.environment' x", "yq .a x.yml"],
+            &[
+                "jq 'import \"a\" as b; .' x",
+                "jq 'include \"a\"; .' x",
+                "jq -f x y",
+                "jq -fx y",
+                "jq --from-file x y",
+                "jq -L x . y",
+                "jq -n env",
+                "jq -n '$ENV.X'",
+                "jq -n 'env|keys'",
+                "jq '\"x\"|modulemeta' y",
+                "jq input_filename x",
+                "jq \".a$X\" x",
+                "yq 'strenv(X)' x.yml",
+            ],
+        );
+    }
+
+    #[test]
+    fn ps_shows_no_environment() {
+        check(&["ps aux", "ps -ef", "ps -p 12"], &["ps auxe", "ps e", "ps axeww", "ps a*"]);
+    }
+
+    #[test]
+    fn modes_of_packers_are_not_mixed() {
+        check(
+            &["xz -lv x", "gzip -cdk x", "tar tfv x", "tar tvf x", "diff <(sort a) <(sort b)"],
+            &[
+                "xz -l -d x",
+                "xz -ld x",
+                "xz -lc x",
+                "unxz --list --decompress x",
+                "gunzip -v x",
+                "tar tfI x sh",
+                "tar tf h:x",
+                "tar tA x",
+                "tar tfg x y",
+                "tar tf x --index-file=y",
+                "tar tf x --listed-incremental=y",
+                "tar tf x --rsh-command=sh",
+                "tar tf x --delete y",
+            ],
+        );
+    }
+
+    #[test]
+    fn links_in_trees_are_not_followed() {
+        check(
+            &["grep -r x .", "find -H .", "ls -L x", "ls -R x", "rg x", "du -D x", "tree x"],
+            &[
+                "grep -R x .",
+                "grep -nR x .",
+                "grep --dereference-recursive x .",
+                "find -L .",
+                "find . -follow",
+                "ls -LR x",
+                "ls -R --dereference x",
+                "rg -L x",
+                "rg --follow x",
+                "fd -L x",
+                "fd --follow x",
+                "du -L x",
+                "tree -l x",
+            ],
+        );
     }
 }

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::JudgedPath;
 use haft_core::RealPath;
+use std::sync::Arc;
 
 /// The line, resolved without looking at any disk; programs lie in `/usr/bin`.
 pub(crate) fn typed(text: &str) -> JudgedLine {
@@ -23,7 +24,9 @@ pub(crate) fn resolved(text: &str, line: Line) -> JudgedLine {
             .then(|| if word.starts_with('/') { word.to_owned() } else { format!("/usr/bin/{word}") })
     });
     let programs = programs.collect();
-    let paths = path_words(&line).into_iter().map(|word| {
+    // Nothing is there that a pattern could match.
+    let words = path_words(&line).into_iter().filter(|word| !word.is_pattern);
+    let paths = words.map(|word| {
         let path = absolute(&word.text, &word.cwd).map(|written| JudgedPath {
             real: match written.strip_prefix("/w/") {
                 Some(beneath) => RealPath::new("/w", beneath),
@@ -31,7 +34,7 @@ pub(crate) fn resolved(text: &str, line: Line) -> JudgedLine {
             },
             written,
         });
-        LinePath { word, path, has_parent: true }
+        LinePath { word, path, has_parent: true, tracked: Arc::from([]) }
     });
     let paths = paths.collect();
     let asked = (0..line.commands.len()).filter_map(|at| git_folder(&line, at, "/w"));

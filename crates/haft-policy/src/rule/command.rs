@@ -1,6 +1,6 @@
 //! The command part of a rule.
 
-use super::{Match, RuleError};
+use super::{Match, RuleError, running};
 use crate::{
     Dialect, Line, Simple,
     command::{innermost, is_transparent, plainly, read_line},
@@ -67,7 +67,13 @@ impl CommandPattern {
     /// Whether one command is covered, all its words being known. What it sets and runs is for others to
     /// judge.
     pub(super) fn covers_command(&self, simple: &Simple) -> bool {
-        simple.argv().is_some_and(|argv| !argv.is_empty() && self.fits(argv.into_iter().map(Some), false))
+        let Some(argv) = simple.argv().filter(|argv| !argv.is_empty()) else {
+            return false;
+        };
+        // What makes the program run another one is covered only where it is named.
+        let is_named = |option: &str| self.words.iter().any(|word| running::names(word.prefix(), option));
+        self.fits(argv.iter().copied().map(Some), false, stays_beneath)
+            && running::options(&argv).into_iter().all(is_named)
     }
 
     /// Whether a covered command can be seen in the line, or may be hidden in it.
@@ -101,11 +107,11 @@ impl CommandPattern {
             // As written, what expands stands for itself; then for anything.
             let written = known.iter().zip(simple.words.iter().skip(1));
             let written = written.map(|(known, word)| Some(known.as_deref().unwrap_or(word.text())));
-            if self.fits(std::iter::once(Some(name)).chain(written), false) {
+            if self.fits(std::iter::once(Some(name)).chain(written), false, Wild::matches) {
                 return Match::Yes;
             }
             let possible = std::iter::once(Some(name)).chain(known.iter().map(Option::as_deref));
-            if self.fits(possible, simple.is_open) {
+            if self.fits(possible, simple.is_open, Wild::matches) {
                 found = Match::Maybe;
             }
         }
@@ -132,11 +138,16 @@ impl CommandPattern {
     }
 
     /// Whether the arguments fit; `None` is any number of unknown ones, and so are those after an open end.
-    fn fits<'t>(&self, arguments: impl Iterator<Item = Option<&'t str>>, is_open: bool) -> bool {
+    fn fits<'t>(
+        &self,
+        arguments: impl Iterator<Item = Option<&'t str>>,
+        is_open: bool,
+        matches: Matching,
+    ) -> bool {
         // Each state is how many words of the pattern are behind.
         let mut states = BTreeSet::from([0]);
         for argument in arguments {
-            states = self.after(&states, argument);
+            states = self.after(&states, argument, matches);
             if states.is_empty() {
                 return false;
             }
@@ -144,7 +155,7 @@ impl CommandPattern {
         is_open || states.contains(&self.words.len())
     }
 
-    fn after(&self, states: &BTreeSet<usize>, argument: Option<&str>) -> BTreeSet<usize> {
+    fn after(&self, states: &BTreeSet<usize>, argument: Option<&str>, matches: Matching) -> BTreeSet<usize> {
         let Some(argument) = argument else {
             return states.first().map(|least| (*least..=self.words.len()).collect()).unwrap_or_default();
         };
@@ -156,7 +167,7 @@ impl CommandPattern {
                 }
                 // In the middle it stands for one or more arguments.
                 Some(word) if word.is_any() => next.extend([*at, at + 1]),
-                Some(word) if word.matches(argument) || self.ends_with_colon(*at, argument) => {
+                Some(word) if matches(word, argument) || self.ends_with_colon(*at, argument) => {
                     next.insert(at + 1);
                 }
                 _ => {}
@@ -168,6 +179,14 @@ impl CommandPattern {
     fn ends_with_colon(&self, at: usize, argument: &str) -> bool {
         at + 1 == self.words.len() && self.colon.as_ref().is_some_and(|colon| colon.matches(argument))
     }
+}
+
+/// Whether a word of a pattern fits an argument.
+type Matching = fn(&Wild, &str) -> bool;
+
+/// For what allows: a wildcard within a word doesn't lead out of the folder that the word begins with.
+fn stays_beneath(word: &Wild, argument: &str) -> bool {
+    word.matches(argument) && !(word.is_wild() && argument.split('/').any(|part| part == ".."))
 }
 
 /// The words of a pattern, `None` where a quotation doesn't end.
@@ -261,6 +280,40 @@ mod tests {
             ("ls *", "for f in a b; do ls -l; done", true),
             ("ls *", "f() { ls; }; ls", false),
             ("ls *", "", false),
+            ("node scripts/*", "node scripts/a.mjs", true),
+            ("node scripts/*", "node scripts/../src/x.js", false),
+            ("node *", "node --require ./x.js y", false),
+            ("node *", "node -r ./x.js y", false),
+            ("node *", "node y -r x", true),
+            ("git *", "git -c core.pager=x log", false),
+            ("git switch *", "git switch -c x", true),
+            ("git fetch *", "git fetch --upload-pack=./x", false),
+            ("git fetch *", "git fetch --upl ./x", false),
+            ("git fetch --upload-pack=./x *", "git fetch --upload-pack=./x o", true),
+            ("git rebase *", "git rebase --exec ./x", false),
+            ("git rebase *", "git rebase -x ./x", false),
+            ("git clean *", "git clean -n -x", true),
+            ("go test *", "go test -exec ./x ./...", false),
+            ("go test *", "go test -run X ./...", true),
+            ("go build *", "go build -toolexec=./x", false),
+            ("cargo build *", "cargo build --config ./x.toml", false),
+            ("cargo run *", "cargo run -- --config x", true),
+            ("cargo build *", "cargo build --release", true),
+            ("npm run *", "npm run x --script-shell=./x", false),
+            ("npm run *", "npm run x -- --require y", true),
+            ("tar *", "tar xf a -I ./x", false),
+            ("tar *", "tar cf a --checkpoint-action=exec=x b", false),
+            ("tar *", "tar --to-com=sh xf a", false),
+            ("tar *", "tar -xzf a", true),
+            ("rsync *", "rsync -e ./x a b", false),
+            ("rsync *", "rsync -ae ./x a b", false),
+            ("ssh *", "ssh -oProxyCommand=x h", false),
+            ("bash *", "bash --rcfile x", false),
+            ("pytest *", "pytest -p evil", false),
+            ("pytest *", "pytest -pevil", false),
+            ("pytest *", "pytest -p no:cacheprovider -q", true),
+            ("python -m pytest *", "python -m pytest -p evil", false),
+            ("wget *", "wget --use-askpass=./x a", false),
         ];
         for (pattern, line, expected) in cases {
             let read = read_line(line, Dialect::Bash);

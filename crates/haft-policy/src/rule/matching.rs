@@ -184,7 +184,7 @@ fn restricts_word(tools: &ToolPattern, pattern: &PathPattern, named: &LinePath) 
     let (is_meant, may_be_meant) = match (tools.family(), access) {
         (Some(Family::Read), Access::Read | Access::ReadTree)
         | (Some(Family::Edit), Access::Write | Access::WriteTree) => (true, true),
-        (Some(Family::Edit), Access::Read | Access::ReadTree) => (false, false),
+        (Some(Family::Edit), Access::Read | Access::Tracked | Access::ReadTree) => (false, false),
         (Some(Family::Read | Family::Edit), _) => (false, true),
         // A rule of another tool's paths says nothing to a shell; one of the shell's own can't be told apart.
         (Some(Family::Command) | None, _) => (false, tools.family() == Some(Family::Command)),
@@ -195,6 +195,10 @@ fn restricts_word(tools: &ToolPattern, pattern: &PathPattern, named: &LinePath) 
     let Some(path) = &named.path else {
         return if access == Access::Named { Match::No } else { Match::Maybe };
     };
+    if access == Access::Tracked {
+        let is_covered = |name: &String| pattern.covers(name, false);
+        return if named.tracked.iter().any(is_covered) { Match::Maybe } else { Match::No };
+    }
     let names = [path.real.absolute(), path.written.clone()];
     let is_tree = matches!(access, Access::ReadTree | Access::WriteTree);
     if names.iter().any(|name| pattern.covers(name, true) || pattern.covers_tree(name)) {

@@ -10,6 +10,7 @@ mod matching;
 mod param;
 mod parse;
 mod path;
+mod running;
 mod tool;
 
 pub use choices::rule_choices;

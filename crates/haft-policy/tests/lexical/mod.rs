@@ -7,10 +7,11 @@
 use haft_core::{CallId, Effects, Permission, RealPath, Risk, Spec, Touch};
 use haft_policy::{
     Action, Cwd, Dialect, JudgedLine, JudgedPath, Line, LinePath, Mode, PathWord, Pin, Policy, Rule,
-    RuleOrigin, Simple, Subject, git_folder, is_harmless, path_words, read_line, reads_only,
+    RuleOrigin, Simple, Subject, git_folder, is_harmless, matches_name, path_words, pattern_parts, read_line,
+    reads_only,
 };
 use serde_json::json;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// A typical rule file.
 const RULES: &str = include_str!("../corpus/rules.toml");
@@ -223,13 +224,60 @@ fn has_parent(path: &str) -> bool {
 }
 
 fn paths(line: &Line) -> Vec<LinePath> {
-    let resolve = |word: PathWord| {
-        let written = resolved(&word.cwd, &word.text);
-        let has_parent = written.as_deref().is_some_and(has_parent);
-        let path = written.map(|written| JudgedPath { real: real(&written), written });
-        LinePath { word, path, has_parent }
+    let resolve = |word: PathWord| -> Vec<LinePath> {
+        let found: Vec<Option<String>> = if word.is_pattern {
+            matches(&word).map_or_else(|| vec![None], |found| found.into_iter().map(Some).collect())
+        } else {
+            vec![resolved(&word.cwd, &word.text)]
+        };
+        let paths = found.into_iter().map(|written| {
+            let has_parent = written.as_deref().is_some_and(has_parent);
+            let path = written.map(|written| JudgedPath { real: real(&written), written });
+            LinePath { word: word.clone(), path, has_parent, tracked: Arc::from([]) }
+        });
+        paths.collect()
     };
-    path_words(line).into_iter().map(resolve).collect()
+    path_words(line).into_iter().flat_map(resolve).collect()
+}
+
+/// The paths that a pattern matches; none where that can't be told. Outside the workspace more is there than the
+/// stage lists: what matches nothing stands for itself.
+fn matches(word: &PathWord) -> Option<Vec<String>> {
+    let parts = pattern_parts(&word.text)?;
+    let mut folders = vec![match parts.first() {
+        Some(&"") => "/".to_owned(),
+        Some(&"~") => HOME.to_owned(),
+        _ => place(&word.cwd)?,
+    }];
+    let first = usize::from(matches!(parts.first(), Some(&"" | &"~")));
+    for part in parts.iter().skip(first).filter(|part| !part.is_empty()) {
+        let mut next = Vec::new();
+        for folder in &folders {
+            let names: Vec<String> = if part.contains(['*', '?', '[']) {
+                names(folder).into_iter().filter(|name| matches_name(part, name)).collect()
+            } else {
+                vec![(*part).to_owned()]
+            };
+            next.extend(names.iter().filter_map(|name| absolute(folder, name)));
+        }
+        folders = next;
+    }
+    let itself = resolved(&word.cwd, &word.text)?;
+    if folders.is_empty() && !itself.starts_with("/w/") {
+        folders.push(itself);
+    }
+    Some(folders)
+}
+
+/// The names in a folder.
+fn names(folder: &str) -> BTreeSet<String> {
+    let files = FILES.iter().map(|file| format!("{WORKSPACE}/{file}"));
+    let all = files.chain(FOLDERS.iter().map(|folder| (*folder).to_owned()));
+    let beneath = all.filter_map(|path| {
+        let rest = path.strip_prefix(folder.trim_end_matches('/'))?.strip_prefix('/')?;
+        rest.split('/').next().filter(|name| !name.is_empty()).map(str::to_owned)
+    });
+    beneath.collect()
 }
 
 /// The file that a command's program is.

@@ -9,7 +9,7 @@ use crate::{
     session::{Keep, Session},
 };
 use haft_core::{
-    Answer, Bound, Cancel, Cx, Event, Failure, Outcome, Preview, Question, RealPath, Touch, Why,
+    Answer, Bound, Cancel, Cx, Event, Failure, Outcome, OwnCheck, Preview, Question, RealPath, Touch, Why,
 };
 use haft_policy::{Judgement, Policy, Subject, Verdict, judge, rule_choices, ways_out};
 use std::{
@@ -61,11 +61,16 @@ pub(crate) struct Asked {
 struct AskedFor {
     why: Vec<Why>,
     shown: Preview,
-    rules: Vec<String>,
+    /// The rule that an answer for the session makes.
+    session: Option<String>,
 }
 
 /// The gate whose questions are answered for a way out, not by a rule.
 const TAINT: &str = "taint";
+/// The gate whose questions a grant for just this tool answers.
+const FIRST_USE: &str = "first-use";
+/// The gate whose questions an answer for the session settles, since the path is a root from then on.
+const OUTSIDE: &str = "outside";
 
 enum Step {
     Answered(Answer),
@@ -153,7 +158,7 @@ impl Desk<'_> {
         let call = self.seat.call().clone();
         self.session.bus().publish(|| Event::Asked { call: call.clone() });
         let question = question(&stated, why, &shown, &workspace);
-        let rules = question.rules.clone();
+        let session = question.session.clone();
         let why = question.why.clone();
         let mut asked = pin!(self.session.approver().ask(question));
         let mut late = pin!(sleep(ANSWER_TIME));
@@ -167,7 +172,7 @@ impl Desk<'_> {
             };
             match step {
                 Step::Answered(answer) => {
-                    let asked = AskedFor { why, shown, rules };
+                    let asked = AskedFor { why, shown, session };
                     let (settled, answer) = self.answered(answer, stated, asked);
                     return Ok(Asked {
                         settled,
@@ -251,8 +256,7 @@ impl Desk<'_> {
 
     /// What an answer comes to, and its name and detail for the trace.
     fn answered(&self, answer: Answer, stated: Stated, asked: AskedFor) -> (Settled, (&'static str, String)) {
-        let AskedFor { why, shown, rules } = asked;
-        let rules = rules.as_slice();
+        let AskedFor { why, shown, session } = asked;
         let word = match answer {
             Answer::Once => ("once", String::new()),
             // No rule lets data out; the answer covers the ways of this call, for what the session holds now.
@@ -261,7 +265,7 @@ impl Desk<'_> {
                 self.session.cover(&ways);
                 ("session", format!("sending to {}", ways.join(", ")))
             }
-            Answer::Session => match session_rule(&stated.subject, rules) {
+            Answer::Session => match session {
                 Some(rule) => ("session", self.save(&stated, rule, Keep::Session)),
                 None => ("once", "no rule is narrow enough to hold for the session".to_owned()),
             },
@@ -352,7 +356,7 @@ fn nobody(stated: &Stated, why: &[Why], workspace: &RealPath) -> Why {
             .rule
             .as_ref()
             .map_or_else(|| format!("guard \"{}\"", guard.gate), |rule| format!("rule {rule}"));
-        let way = if guard.gate == "first-use" {
+        let way = if guard.gate == FIRST_USE {
             let tool = &stated.subject.tool;
             format!("make it once where somebody can answer, or run `haft permissions pin {tool}`")
         } else {
@@ -382,16 +386,22 @@ fn nobody(stated: &Stated, why: &[Why], workspace: &RealPath) -> Why {
 
 fn question(stated: &Stated, why: Vec<Why>, shown: &Preview, workspace: &RealPath) -> Question {
     let subject = &stated.subject;
-    let rules = rule_choices(subject, workspace);
-    let sends = why.iter().any(|why| why.gate == TAINT);
-    let session = if sends {
-        Some(format!(
-            "sending to {}, until something further that is private or by strangers is read",
-            ways_out(subject).join(", ")
-        ))
-    } else {
+    let mut rules = rule_choices(subject, workspace);
+    let mut why = why;
+    let session = if why.iter().any(|why| why.gate == TAINT) {
+        let ways = ways_out(subject).join(", ");
+        Some(format!("sending to {ways}, until something further that is private or by strangers is read"))
+    } else if why.iter().all(|why| lifts(why, subject) || is_widened(why, subject)) {
         session_rule(subject, &rules)
+    } else {
+        None
     };
+    if !why.iter().all(|why| lifts(why, subject)) && !rules.is_empty() {
+        // A saved rule would be asked about all the same.
+        rules.clear();
+        let reason = "no saved rule beats a guard, so \"always\" isn't offered";
+        why.push(Why::new("approval", reason));
+    }
     Question {
         call: subject.call.clone(),
         tool: Arc::clone(&subject.tool),
@@ -404,6 +414,17 @@ fn question(stated: &Stated, why: Vec<Why>, shown: &Preview, workspace: &RealPat
         session,
         rules,
     }
+}
+
+/// Whether a grant answers this reason, so that the next call like it isn't asked for it.
+fn lifts(why: &Why, subject: &Subject) -> bool {
+    let is_own = || matches!(&subject.own, Some(OwnCheck::Ask(own)) if own == why);
+    is_settler(&why.gate) || subject.tool_hash.is_some() && (why.gate == FIRST_USE || is_own())
+}
+
+/// Whether an answer for the session makes roots of what it is about.
+fn is_widened(why: &Why, subject: &Subject) -> bool {
+    why.gate == OUTSIDE && subject.lines.is_empty() && subject.paths.iter().any(|path| path.real.is_outside())
 }
 
 /// The rule that covers just calls like this one: of a tool that names paths or commands, those and no others.

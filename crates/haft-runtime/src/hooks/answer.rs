@@ -12,6 +12,8 @@ pub(crate) struct Before {
     pub(crate) words: Vec<HookWord>,
     /// The input as rewritten, where it was.
     pub(crate) input: Option<Value>,
+    /// The hook that rewrote it last, with where it is declared.
+    pub(crate) rewriter: Option<String>,
     /// A line for each.
     pub(crate) steps: Vec<TraceStep>,
     /// What the model is to be told beside the result.
@@ -78,6 +80,7 @@ impl Before {
                 self.words.retain(|word| word.action != Action::Allow);
                 self.words.extend(run.word());
                 self.input = Some(run.hook.names.heard(tool, new));
+                self.rewriter = Some(format!("{}{}", run.hook.shown(), run.hook.place()));
                 run.outcome = HookOutcome::Rewrote;
             }
             Some(_) => {

@@ -1,7 +1,7 @@
 //! One hook's run, named: what it came to, and what follows from it.
 
 use super::{
-    Hook, OnError,
+    Handler, Hook, OnError,
     wire::{Reading, Said, Trouble},
 };
 use haft_core::{TraceStep, Why};
@@ -55,12 +55,22 @@ impl HookOutcome {
         }
     }
 
-    /// What an operator does about it.
-    fn fix(self) -> &'static str {
-        match self {
-            Self::SpawnFailed => "check that its program or address exists and can be used",
-            Self::TimedOut => "let it answer sooner, or raise its timeoutMs",
-            Self::BadJson => "let it print one JSON object or nothing, and all else to standard error",
+    /// What an operator does about it, in the words of the hook's kind.
+    fn fix(self, handler: &Handler) -> &'static str {
+        match (self, handler) {
+            (_, Handler::Broken(_)) => "mend its declaration",
+            (Self::TimedOut, _) => "let it answer sooner, or raise its timeoutMs",
+            (Self::SpawnFailed, Handler::Http(_)) => {
+                "check that something listens at its address, and that the variables of its headers are set"
+            }
+            (Self::BadJson, Handler::Http(_)) => "let it answer with one JSON object, or an empty body",
+            (_, Handler::Http(_)) => {
+                "mend the endpoint: status 200 lets a call go on, and a decision \"deny\" in its JSON refuses it"
+            }
+            (Self::SpawnFailed, _) => "check that its program exists and can be executed",
+            (Self::BadJson, Handler::Rust(_)) => "let it return an answer that keeps to the contract",
+            (_, Handler::Rust(_)) => "mend its code",
+            (Self::BadJson, _) => "let it print one JSON object or nothing, and all else to standard error",
             _ => "mend it: exit 0 lets a call go on, exit 2 refuses it",
         }
     }
@@ -151,7 +161,7 @@ impl<'h> HookRun<'h> {
                 outcome.name(),
                 reason.unwrap_or_default(),
                 self.hook.place(),
-                outcome.fix()
+                outcome.fix(&self.hook.handler)
             ),
         }
     }
@@ -191,7 +201,7 @@ fn said(name: &str, what: &str, reason: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hooks::{Handler, HookEvent};
+    use crate::hooks::{Endpoint, HookEvent};
 
     fn run(on_error: OnError, trouble: Trouble, blocks: bool) -> Option<Action> {
         let hook = Hook { on_error, ..Hook::new(HookEvent::PreToolUse, Handler::Command("x".to_owned())) };
@@ -211,6 +221,29 @@ mod tests {
             assert_eq!(run(OnError::Allow, trouble, false), None);
             assert_eq!(run(OnError::Allow, trouble, true), Some(Action::Deny));
         }
+    }
+
+    #[test]
+    fn what_would_mend_it_is_said_in_the_words_of_its_kind() {
+        let at = Endpoint { url: "http://127.0.0.1:9/h".to_owned(), headers: Vec::new() };
+        let text = |handler: &Handler, trouble| {
+            let hook = Hook::new(HookEvent::PreToolUse, handler.clone());
+            HookRun::new(&hook, Reading::Trouble(trouble, "y".to_owned(), false), Duration::ZERO).text()
+        };
+        let (http, command) = (Handler::Http(at), Handler::Command("x".to_owned()));
+        for (trouble, of_http, of_command) in [
+            (Trouble::SpawnFailed, "listens at its address", "program exists"),
+            (Trouble::BadJson, "answer with one JSON object", "standard error"),
+            (Trouble::Failed, "status 200", "exit 0"),
+        ] {
+            let (said, told) = (text(&http, trouble), text(&command, trouble));
+            assert!(said.contains(of_http) && told.contains(of_command), "{said}\n{told}");
+            for word in ["exit", "standard error", "program"] {
+                assert!(!said.contains(word), "{said}");
+            }
+        }
+        let broken = Handler::Broken("it is no table".to_owned());
+        assert!(text(&broken, Trouble::SpawnFailed).ends_with("mend its declaration"));
     }
 
     #[test]

@@ -48,6 +48,10 @@ static PAIRS: &[Pair] = &[
     Pair { ours: "skill", theirs: &["Skill"], fields: &[("name", "skill")] },
 ];
 
+/// Built-in tools that change files and have no counterpart. Whoever waits for the other tool's writers means them too.
+const WRITERS: [&str; 3] = ["patch", "replace", "undo"];
+/// The other tool's writers.
+const THEIR_WRITERS: [&str; 4] = ["Edit", "Write", "MultiEdit", "NotebookEdit"];
 /// Properties, by their names, that hold a path, which the other tool always gives whole.
 const PATHS: [&str; 3] = ["file_path", "notebook_path", "path"];
 /// One replacement of an edit: our name, theirs, and what else models write.
@@ -151,6 +155,9 @@ pub(super) fn names_of(names: Names, tool: (&str, bool)) -> (Vec<&str>, Vec<&str
     let theirs = pair_of(tool).map(|pair| pair.theirs.to_vec()).unwrap_or_default();
     match names {
         Names::Haft => (vec![tool.0], theirs),
+        Names::ClaudeCode if tool.1 && WRITERS.contains(&tool.0) => {
+            (std::iter::once(tool.0).chain(THEIR_WRITERS).collect(), Vec::new())
+        }
         Names::ClaudeCode if theirs.is_empty() => (vec![tool.0], Vec::new()),
         Names::ClaudeCode => (theirs, vec![tool.0]),
     }
@@ -318,6 +325,24 @@ mod tests {
         assert_eq!(Names::Haft.told(("read", true), &input, "/w").input, input);
         assert_eq!(names_of(Names::ClaudeCode, ("edit", true)), (vec!["Edit", "MultiEdit"], vec!["edit"]));
         assert_eq!(names_of(Names::Haft, ("edit", true)), (vec!["edit"], vec!["Edit", "MultiEdit"]));
+        for tool in WRITERS {
+            for matcher in ["Edit", "Write|MultiEdit", "NotebookEdit", ".*Edit", "^(Edit|Write)$", tool] {
+                let matcher = crate::hooks::Matcher::parse(matcher).unwrap();
+                let heard = |names: Names, is_core: bool| {
+                    let (own, others) = names_of(names, (tool, is_core));
+                    matcher.matches(&own, &others)
+                };
+                assert!(heard(Names::ClaudeCode, true), "{matcher:?} hears {tool}");
+                if !matcher.matches(&[tool], &[]) {
+                    assert!(!heard(Names::ClaudeCode, false), "anybody's {tool} for {matcher:?}");
+                    assert!(!heard(Names::Haft, true), "{matcher:?} in haft's own names");
+                }
+            }
+            let (own, others) = names_of(Names::ClaudeCode, (tool, true));
+            for matcher in ["Bash", "Read|Grep|Glob", "mcp__.*"] {
+                assert!(!crate::hooks::Matcher::parse(matcher).unwrap().matches(&own, &others), "{matcher}");
+            }
+        }
         assert_eq!(names_of(Names::ClaudeCode, ("own", true)), (vec!["own"], vec![]));
     }
 

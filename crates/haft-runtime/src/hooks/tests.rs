@@ -108,7 +108,7 @@ async fn case_f41_each_way_to_end_has_its_name_and_its_consequence() {
         (format!("{}; exit 1", decide("allow")), "failed", no, None),
         ("true".to_owned(), "nothing", None, None),
         ("echo a note".to_owned(), "nothing", None, None),
-        (huge.to_owned(), "nothing", None, None),
+        (huge.to_owned(), "bad-json", no, None),
     ];
     for (line, outcome, closed, open) in cases {
         let timeout = if line.contains("sleep") { Duration::from_secs(1) } else { Duration::from_secs(30) };

@@ -1,7 +1,8 @@
 //! The JSON contract: what a hook's answer means, whoever gave it. Pure.
 //!
 //! An exit with 0 (or a 2xx) may print one JSON object; 2 refuses, with standard error as the reason; all
-//! else is a fault. A deny in JSON holds whatever the exit. Text that doesn't begin with `{` is plain text.
+//! else is a fault. A deny in JSON holds whatever the exit. Text that doesn't begin with `{` is plain text,
+//! unless a call is judged and an answer stands among it: that is a fault, and a deny in it holds.
 
 use super::{HookEvent, kept::shortened};
 use haft_policy::Action;
@@ -19,6 +20,11 @@ const CONTEXT_MAX_BYTES: usize = 10 * 1024;
 static NULL: Value = Value::Null;
 /// How much of a bad answer is shown.
 const SAMPLE_MAX_BYTES: usize = 120;
+/// How many lines of a text are tried for the beginning of an answer.
+const TRIES_MAX: usize = 64;
+/// What only an answer has.
+const ANSWER_KEYS: [&str; 6] =
+    ["hookSpecificOutput", "decision", "permissionDecision", "updatedInput", "continue", "systemMessage"];
 
 /// What came back from a hook.
 pub(super) struct Raw {
@@ -87,7 +93,7 @@ impl Raw {
 
     /// What it means.
     pub(super) fn read(self, event: HookEvent) -> Reading {
-        let printed = Printed::read(&self.out, self.is_cut);
+        let printed = Printed::read(&self.out, self.is_cut, event);
         if let Printed::Said(said) = &printed
             && said.denies()
             && self.ending != Ending::Good
@@ -151,22 +157,63 @@ enum Printed {
 }
 
 impl Printed {
-    fn read(out: &[u8], is_cut: bool) -> Self {
+    fn read(out: &[u8], is_cut: bool, event: HookEvent) -> Self {
         let text = String::from_utf8_lossy(out);
         let text = text.trim_start_matches('\u{feff}').trim();
         if text.is_empty() {
             return Self::Nothing;
         }
+        let judges = matches!(event, HookEvent::PreToolUse | HookEvent::PermissionRequest);
+        let among = || if judges { Self::among(text) } else { None };
+        let too_long = || Self::Bad(format!("it printed more than {} MiB", OUT_MAX_BYTES / 1024 / 1024));
         if !text.starts_with('{') {
-            return Self::Text(shortened(text, CONTEXT_MAX_BYTES));
+            return match among() {
+                Some(found) => found,
+                // What was cut off may have been the answer.
+                None if is_cut && judges => too_long(),
+                None => Self::Text(shortened(text, CONTEXT_MAX_BYTES)),
+            };
         }
         if is_cut {
-            return Self::Bad(format!("it printed more than {} MiB", OUT_MAX_BYTES / 1024 / 1024));
+            return too_long();
         }
         match serde_json::from_str::<Value>(text) {
             Ok(value) => Said::of(&value).map_or_else(Self::Bad, Self::Said),
-            Err(error) => Self::Bad(format!("{error}; it begins with {}", shortened(text, SAMPLE_MAX_BYTES))),
+            Err(error) => match among() {
+                Some(Self::Said(denied)) => Self::Said(denied),
+                _ => Self::Bad(format!("{error}; it begins with {}", shortened(text, SAMPLE_MAX_BYTES))),
+            },
         }
+    }
+
+    /// Answers that other text stands around: a deny holds; of anything else it can't be told what was meant.
+    fn among(text: &str) -> Option<Self> {
+        let (mut is_found, mut at, mut read_to, mut tries) = (false, 0, 0, 0);
+        for line in text.split_inclusive('\n') {
+            let start = at;
+            at += line.len();
+            if start < read_to || !line.trim_start().starts_with('{') {
+                continue;
+            }
+            tries += 1;
+            if tries > TRIES_MAX {
+                is_found = true;
+                break;
+            }
+            let rest = text.get(start..).unwrap_or_default();
+            let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+            while let Some(Ok(value)) = values.next() {
+                read_to = start + values.byte_offset();
+                if !ANSWER_KEYS.iter().any(|key| value.get(key).is_some()) {
+                    continue;
+                }
+                is_found = true;
+                if let Some(denied) = Said::of(&value).ok().filter(Said::denies) {
+                    return Some(Self::Said(Said { decision: denied.decision, ..Said::default() }));
+                }
+            }
+        }
+        is_found.then(|| Self::Bad("its answer stands among other text".to_owned()))
     }
 }
 
@@ -373,6 +420,40 @@ mod tests {
         }
         let cut = Raw { ending: Ending::Good, out: b"{}".to_vec(), is_cut: true, err: String::new() };
         assert!(matches!(cut.read(HookEvent::PreToolUse), Reading::Trouble(Trouble::BadJson, _, _)));
+    }
+
+    #[test]
+    fn an_answer_among_text_is_no_plain_text() {
+        let said = json!({"permissionDecision": "deny", "permissionDecisionReason": "no"});
+        let denied = json!({"hookSpecificOutput": said});
+        let pretty = serde_json::to_string_pretty(&denied).unwrap();
+        for out in [
+            format!("checking\n{denied}\n"),
+            format!("checking\n  {denied} done"),
+            format!("{denied}\ndone"),
+            format!("checking\n{pretty}\ndone\n"),
+            format!("{{\"level\": \"info\"}}\n{denied}"),
+            format!("{{not json\n{denied}"),
+            format!("{} {denied}", json!({"decision": "approve"})),
+        ] {
+            for ending in [Ending::Good, Ending::Bad("exit 1".into())] {
+                assert_eq!(read(ending, &out, ""), deny("no"), "{out}");
+            }
+        }
+        let allowed = json!({"hookSpecificOutput": {"permissionDecision": "allow"}});
+        let many = "{\n".repeat(TRIES_MAX + 1);
+        for after in [allowed.to_string(), json!({"decision": 7}).to_string(), many] {
+            let read = read(Ending::Good, &format!("checking\n{after}"), "");
+            assert!(matches!(read, Reading::Trouble(Trouble::BadJson, _, false)), "{after} {read:?}");
+        }
+        for out in ["a\n{\"level\": \"info\"}", "see {decision}", "a\n{x", "a {\"decision\": \"block\"}"] {
+            assert_eq!(read(Ending::Good, out, ""), Reading::Said(Said::default()), "{out}");
+        }
+        let cut = Raw { ending: Ending::Good, out: b"text".to_vec(), is_cut: true, err: String::new() };
+        assert!(matches!(cut.read(HookEvent::PreToolUse), Reading::Trouble(Trouble::BadJson, _, _)));
+        // Where nothing is judged, text is text.
+        let told = Raw { out: format!("a\n{denied}").into(), ..Raw::ended(Ending::Good) };
+        assert!(matches!(told.read(HookEvent::SessionStart), Reading::Said(Said { decision: None, .. })));
     }
 
     #[test]

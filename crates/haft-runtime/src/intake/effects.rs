@@ -26,7 +26,8 @@ pub(crate) struct Stated {
 impl Stated {
     /// Whether asking again could give another answer: paths may mean something else, or the session changed.
     pub(crate) fn may_have_changed(&self, session: &Session) -> bool {
-        !self.paths.is_empty() || self.epoch != session.epoch()
+        let names_paths = self.subject.lines.iter().any(|line| !line.paths.is_empty());
+        !self.paths.is_empty() || names_paths || self.epoch != session.epoch()
     }
 
     /// Whether both touch the same things and would be judged alike.

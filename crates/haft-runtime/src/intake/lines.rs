@@ -1,11 +1,14 @@
 //! Command lines: read once, their paths and programs looked up, so that the gates judge plain data.
 
-use super::git;
+use super::{
+    git::{self, Care},
+    pattern,
+};
 use crate::session::Pins;
 use haft_core::{FileKind, Files, PathArg, Processes, RealPath, SessionView, Shell, Touch};
 use haft_policy::{
     Access, Cwd, Dialect, HookWord, JudgedLine, JudgedPath, Line, LinePath, PathWord, Simple, git_folder,
-    path_words, read_line,
+    path_words, read_line, reads_only,
 };
 use std::sync::Arc;
 
@@ -26,6 +29,8 @@ pub(crate) struct Around<'a> {
     pub(crate) temp: &'a [String],
     /// What hooks said to this input.
     pub(crate) hooks: &'a [HookWord],
+    /// Whether rules restrict what may be read.
+    pub(crate) guards_paths: bool,
     /// Which foreign tools the user knows.
     pub(crate) pins: Option<&'a dyn Pins>,
 }
@@ -44,22 +49,30 @@ pub(crate) fn judged_lines(touches: &[Touch<RealPath>], around: Around<'_>) -> V
         Shell::Bash => Dialect::Bash,
         Shell::Posix => Dialect::Posix,
     };
-    texts.into_iter().map(|text| judged_line(text, dialect, &start, around)).collect()
+    let mut lines: Vec<JudgedLine> =
+        texts.into_iter().map(|text| judged_line(text, dialect, &start, around)).collect();
+    // git is kept from running programs only where all of the call just reads.
+    let does_more = touches.iter().any(|touch| touch.writes() || matches!(touch, Touch::Host(_)));
+    if does_more || lines.iter().any(|line| reads_only(line).is_err()) {
+        for line in lines.iter_mut().filter(|line| !line.neutral_git.is_empty()) {
+            line.neutral_git.retain(|folder| git::is_neutral(folder, Care::Bare, around.files));
+        }
+    }
+    lines
 }
 
 fn judged_line(text: &Arc<str>, dialect: Dialect, start: &RealPath, around: Around<'_>) -> JudgedLine {
     let line = read_line(text, dialect);
     let start = start.absolute();
-    let words = path_words(&line);
-    let paths = words
-        .into_iter()
-        .enumerate()
-        .map(|(at, word)| {
-            let path = if at < PATHS_MAX { resolve(&word, &start, around.files) } else { None };
-            let has_parent = path.as_ref().is_some_and(|path| may_be_path(&word, path, around.files));
-            LinePath { word, path, has_parent }
-        })
-        .collect();
+    let mut paths = Vec::new();
+    for word in path_words(&line) {
+        if word.is_pattern {
+            paths.extend(matches_of(&word, &start, PATHS_MAX.saturating_sub(paths.len()), around.files));
+        } else {
+            let is_looked_up = paths.len() < PATHS_MAX;
+            paths.push(line_path(word, &start, is_looked_up, around));
+        }
+    }
     let programs = line.commands.iter().map(|command| program(command, &start, around)).collect();
     let neutral_git = neutral_git(&line, &start, around.files);
     JudgedLine {
@@ -69,6 +82,40 @@ fn judged_line(text: &Arc<str>, dialect: Dialect, start: &RealPath, around: Arou
         paths,
         programs,
         neutral_git,
+    }
+}
+
+/// What one word that is no pattern stands for.
+fn line_path(word: PathWord, start: &str, is_looked_up: bool, around: Around<'_>) -> LinePath {
+    let mut path = if is_looked_up { resolve(&word, start, around.files) } else { None };
+    let has_parent = path.as_ref().is_some_and(|path| may_be_path(&word, path, around.files));
+    let mut tracked = Vec::new();
+    if word.access == Access::Tracked && around.guards_paths {
+        let folder = folder(&word.cwd, start);
+        match folder.and_then(|folder| git::tracked(&folder, around.files)) {
+            Some(files) => tracked = files,
+            // What git tracks isn't known, so it may be anything.
+            None => path = None,
+        }
+    }
+    LinePath { word, path, has_parent, tracked: tracked.into() }
+}
+
+/// A path for each match of a pattern; one that nobody knows where they can't be told, or are more than `max`.
+fn matches_of(word: &PathWord, start: &str, max: usize, files: &dyn Files) -> Vec<LinePath> {
+    let named = |path: Option<JudgedPath>| LinePath {
+        word: word.clone(),
+        has_parent: path.is_some(),
+        path,
+        tracked: Arc::from([]),
+    };
+    let found = folder(&word.cwd, start)
+        .filter(|_| !word.text.is_empty() && !word.text.contains('\0'))
+        .and_then(|folder| pattern::expanded(&folder, &word.text, word.access, files))
+        .filter(|found| found.len() <= max);
+    match found {
+        Some(found) => found.into_iter().map(|path| named(judged_path(&path, files))).collect(),
+        None => vec![named(None)],
     }
 }
 
@@ -90,9 +137,12 @@ fn resolve(word: &PathWord, start: &str, files: &dyn Files) -> Option<JudgedPath
         return None;
     }
     let folder = folder(&word.cwd, start)?;
-    let whole = joined(&folder, &word.text);
-    let real = files.resolve(&PathArg(whole.clone())).ok()?;
-    let written = if whole.starts_with('~') { real.absolute() } else { normal(&whole) };
+    judged_path(&joined(&folder, &word.text)?, files)
+}
+
+fn judged_path(whole: &str, files: &dyn Files) -> Option<JudgedPath> {
+    let real = files.resolve(&PathArg(whole.to_owned())).ok()?;
+    let written = if whole.starts_with('~') { real.absolute() } else { normal(whole) };
     Some(JudgedPath { written, real })
 }
 
@@ -100,22 +150,20 @@ fn resolve(word: &PathWord, start: &str, files: &dyn Files) -> Option<JudgedPath
 fn folder(cwd: &Cwd, start: &str) -> Option<String> {
     match cwd {
         Cwd::Start => Some(start.to_owned()),
-        Cwd::Moved(steps) => {
-            let moved = steps.iter().fold(start.to_owned(), |at, step| {
-                let next = joined(&at, step);
-                if next.starts_with('~') { next } else { normal(&next) }
-            });
-            Some(moved)
-        }
+        Cwd::Moved(steps) => steps.iter().try_fold(start.to_owned(), |at, step| {
+            let next = joined(&at, step)?;
+            Some(if next.starts_with('~') { next } else { normal(&next) })
+        }),
         Cwd::Unknown => None,
     }
 }
 
-fn joined(folder: &str, text: &str) -> String {
+/// A text in a folder. Only `~` and what is beneath it is the home folder; what else a tilde means isn't known.
+fn joined(folder: &str, text: &str) -> Option<String> {
     if text.starts_with('/') || text == "~" || text.starts_with("~/") {
-        return text.to_owned();
+        return Some(text.to_owned());
     }
-    format!("{}/{text}", folder.trim_end_matches('/'))
+    (!text.starts_with('~')).then(|| format!("{}/{text}", folder.trim_end_matches('/')))
 }
 
 /// Without `.` and `..`, by name alone.
@@ -158,16 +206,42 @@ fn program(command: &Simple, start: &str, around: Around<'_>) -> Option<String> 
     if !word.contains('/') {
         return around.processes.locate(word);
     }
-    let whole = joined(&folder(&command.cwd, start)?, word);
+    let whole = joined(&folder(&command.cwd, start)?, word)?;
     around.files.resolve(&PathArg(whole)).ok().map(|real| real.absolute())
 }
 
-/// The folders in which the line asks git, as far as it is neutral there.
+/// The folders in which the line asks git, as far as it is neutral there for a call that only reads.
 fn neutral_git(line: &Line, start: &str, files: &dyn Files) -> Vec<String> {
     let mut folders: Vec<String> =
         (0..line.commands.len()).filter_map(|at| git_folder(line, at, start)).collect();
     folders.sort();
     folders.dedup();
-    folders.retain(|folder| git::is_neutral(folder, files));
+    folders.retain(|folder| git::is_neutral(folder, Care::Guarded, files));
     folders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{folder, joined};
+    use haft_policy::Cwd;
+
+    #[test]
+    fn only_the_two_plain_tildes_are_home() {
+        let cases = [
+            ("a", Some("/w/a")),
+            ("/a", Some("/a")),
+            ("~", Some("~")),
+            ("~/a", Some("~/a")),
+            ("./~root", Some("/w/./~root")),
+            ("~root/x", None),
+            ("~+/x", None),
+            ("~-", None),
+            ("~0", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(joined("/w", text).as_deref(), expected, "{text}");
+        }
+        assert_eq!(folder(&Cwd::Moved(vec!["~+".to_owned(), "a".to_owned()]), "/w"), None);
+        assert_eq!(folder(&Cwd::Moved(vec!["a".to_owned(), "..".to_owned()]), "/w").as_deref(), Some("/w"));
+    }
 }

@@ -4,8 +4,10 @@ mod coerce;
 mod describe;
 mod effects;
 mod git;
+mod index;
 mod lines;
 mod parse;
+mod pattern;
 mod resolve;
 mod validate;
 

@@ -3,9 +3,9 @@
 use crate::session::Keeper;
 use haft_core::{
     BoxFuture, Cancel, Command, Effects, Entry, Exit, Failure, FailureKind, FileChange, FileKind, FileLock,
-    FileOp, Files, GrepHit, GrepQuery, Http, HttpRequest, HttpResponse, Listing, PathArg, Processes,
-    RealPath, Shell, Skip, Stat, Stdio, Touch, WalkOptions, WalkReport, Web, WebPage, WebRequest, World,
-    WriteMode,
+    FileOp, FileTraits, Files, GrepHit, GrepQuery, Http, HttpRequest, HttpResponse, Listing, PathArg,
+    Processes, RealPath, Shell, Skip, Stat, Stdio, Touch, WalkOptions, WalkReport, Web, WebPage, WebRequest,
+    World, WriteMode,
 };
 use haft_policy::Policy;
 use std::{ops::ControlFlow, sync::Arc};
@@ -69,6 +69,11 @@ impl Lease {
         Self::new(self.effects.clone(), self.policies.clone(), self.purpose)
             .with_variables(self.variables.clone())
             .with_keeper(self.keeper.clone())
+    }
+
+    /// What must be said of the changes that were made through it.
+    pub(crate) fn warning(&self) -> Option<String> {
+        self.keeper.as_ref().and_then(|keeper| keeper.warning())
     }
 
     /// Ends it; the handles refuse everything from now.
@@ -327,6 +332,11 @@ impl Files for Leased<dyn Files> {
             Some(keeper) => keeper.apply(self.inner.as_ref(), ops),
             None => self.inner.apply(ops),
         }
+    }
+
+    fn traits(&self, at: &RealPath) -> Result<FileTraits, Failure> {
+        self.lease.may_read(at)?;
+        self.inner.traits(at)
     }
 
     fn walk(

@@ -4,7 +4,7 @@
 use crate::call::Notes;
 
 use super::{CallSink, Lease, Stopwatch, progress::COALESCE_TIME};
-use haft_core::{AnyTool, Bound, Cancel, Cx, Failure, FailureKind, Output, World};
+use haft_core::{AnyTool, Block, Bound, Cancel, Cx, Failure, FailureKind, Output, World};
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -56,7 +56,7 @@ pub(crate) async fn run(task: RunTask) -> Ran {
         biased;
         done = &mut handle => {
             lease.end();
-            return finished(done);
+            return with_warning(finished(done), &lease);
         }
         () = cancel.fired() => Stop::Cancelled,
         () = watch.expired() => Stop::TimedOut,
@@ -73,6 +73,17 @@ pub(crate) async fn run(task: RunTask) -> Ran {
     match why {
         Stop::TimedOut => Ran::TimedOut(last_word),
         Stop::Cancelled => Ran::Cancelled(last_word),
+    }
+}
+
+/// A change that can't be undone is told with the result, not only when it is to be undone.
+fn with_warning(ran: Ran, lease: &Lease) -> Ran {
+    match (ran, lease.warning()) {
+        (Ran::Returned(mut output), Some(warning)) => {
+            output.content.push(Block::text(warning));
+            Ran::Returned(output)
+        }
+        (ran, _) => ran,
     }
 }
 

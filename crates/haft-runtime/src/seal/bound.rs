@@ -7,6 +7,8 @@ use haft_core::{Block, OUTPUT_MAX_LINES, Output, Shape, Spec, Truncation};
 const PREVIEW_BYTES: usize = 2 * 1024;
 /// No tool's own limit is higher.
 pub(crate) const BYTES_MAX: usize = 16 << 20;
+/// A line that would lose more than this by being left out whole is cut within.
+const LINE_LOST_BYTES: usize = 2 * 1024;
 /// A tool that keeps the bounds itself may say so in a few more lines and bytes.
 const NOTES_MAX_LINES: usize = 16;
 const NOTES_MAX_BYTES: usize = 1_024;
@@ -83,7 +85,8 @@ pub(crate) fn bound<'a>(
     output.truncation = Some(truncation);
 }
 
-/// Cuts a text at line borders (at a character border where one line is too long). `path` is where the whole
+/// Cuts a text at line borders (at a character border where one line is too long, so that it is seen in part,
+/// however much stands before or after it). `path` is where the whole
 /// is, `before` an earlier cut of the same text.
 pub(crate) fn cut(
     text: &str,
@@ -135,7 +138,10 @@ fn notice(truncation: &Truncation) -> String {
         lines => format!("{lines} lines ({bytes} bytes)"),
     };
     match &truncation.path {
-        Some(path) => format!("[… {count} left out; all of it is in {path}, which read and grep can open …]"),
+        // What a tool didn't read isn't there either, so that "all" is said of the output alone.
+        Some(path) => {
+            format!("[… {count} left out; all of this output is in {path}, which read and grep can open …]")
+        }
         None => format!("[… {count} left out …]"),
     }
 }
@@ -147,10 +153,16 @@ fn head_of(text: &str, max_bytes: usize, max_lines: usize) -> &str {
         end = index + 1;
     } else if end < text.len()
         && let Some(index) = within.rfind('\n')
+        && end - (index + 1) <= line_lost(max_bytes)
     {
         end = index + 1;
     }
     text.get(..end).unwrap_or_default()
+}
+
+/// How much of a line may be lost so that a cut falls between lines.
+fn line_lost(max_bytes: usize) -> usize {
+    LINE_LOST_BYTES.min(max_bytes / 2)
 }
 
 fn tail_of(text: &str, max_bytes: usize, max_lines: usize) -> &str {
@@ -161,6 +173,7 @@ fn tail_of(text: &str, max_bytes: usize, max_lines: usize) -> &str {
         start += index + 1;
     } else if start > 0
         && let Some(index) = body.find('\n')
+        && index < line_lost(max_bytes)
     {
         start += index + 1;
     }
@@ -217,6 +230,24 @@ mod tests {
         assert_eq!(truncation.total_bytes, 2_000);
         assert!(truncation.shown_bytes <= 101 && truncation.shown_bytes > 90);
         assert!(short.contains("/s/1.txt"));
+    }
+
+    #[test]
+    fn a_very_long_line_is_seen_in_part_whatever_stands_around_it() {
+        let text = format!("From there:\n\n{}é\nlast\n", "é".repeat(50_000));
+        let (short, truncation) = cut(&text, 10_000, 100, Shape::Head, (None, None));
+        assert!(short.starts_with("From there:\n\néé"), "{}", short.len());
+        assert!((9_990..=10_000).contains(&truncation.shown_bytes), "{truncation:?}");
+        let left_out = truncation.total_bytes - truncation.shown_bytes;
+        assert!(short.contains(&format!("[… 1 line ({left_out} bytes)")));
+        let (short, truncation) = cut(&text, 10_000, 100, Shape::HeadTail, (None, None));
+        assert!(short.starts_with("From there:\n\néé") && short.ends_with("éé\nlast\n"));
+        assert!((9_990..=10_000).contains(&truncation.shown_bytes), "{truncation:?}");
+        assert_eq!((truncation.shown_lines, truncation.total_lines), (4, 4));
+        // Of lines of a usual length none is torn.
+        let text = format!("{}\n", "x".repeat(150)).repeat(1_000);
+        let (short, _) = cut(&text, 10_000, 1_000, Shape::HeadTail, (None, None));
+        assert!(short.lines().all(|line| line.len() == 150 || line.starts_with("[…")), "{short}");
     }
 
     #[test]

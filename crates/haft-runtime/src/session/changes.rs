@@ -68,12 +68,14 @@ mod tests {
     use haft_core::{FileState, FileStep};
 
     fn changed(call: u64, files: &[&str]) -> ChangedBy {
-        let state = FileState { hash: "h".into(), len: 1, mode: None };
+        let state = FileState { hash: "h".into(), len: 1, mode: None, traits: None };
         let step = |name: &&str| FileStep {
             path: RealPath::new("/w", name),
             before: None,
             after: Some(state.clone()),
             seen: None,
+            folders: Vec::new(),
+            unkept: None,
         };
         let files = files.iter().map(step).collect();
         ChangedBy { call: CallId::outer(call), tool: "t".into(), turn: None, files }

@@ -12,8 +12,10 @@ use haft_core::{
     CallId, ChangedBy, Failure, FailureKind, FileChange, FileKind, FileOp, FileState, FileStep, Files,
     RealPath, WriteMode,
 };
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+/// So many files are named that can't be undone.
+const WARNED_MAX: usize = 3;
 /// A content that was read whole, or written, is kept up to this length: to show later what somebody else changed.
 const SHOWN_MAX_BYTES: usize = 256 * 1024;
 
@@ -23,6 +25,8 @@ pub(crate) struct Keeper {
     call: CallId,
     tool: Arc<str>,
     turn: Option<u64>,
+    /// The changed files whose content before isn't kept: which, and why.
+    unkept: Mutex<Vec<String>>,
 }
 
 /// A change that is about to happen.
@@ -40,7 +44,19 @@ impl Keeper {
         turn: Option<u64>,
     ) -> Arc<Self> {
         let (session, call, tool) = (Arc::clone(session), call.clone(), Arc::clone(tool));
-        Arc::new(Self { session, call, tool, turn })
+        Arc::new(Self { session, call, tool, turn, unkept: Mutex::default() })
+    }
+
+    /// What must be said of the changes at once, since undo will miss it.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner);
+        if unkept.is_empty() {
+            return None;
+        }
+        let shown: Vec<&str> = unkept.iter().take(WARNED_MAX).map(String::as_str).collect();
+        let more = unkept.len().saturating_sub(WARNED_MAX);
+        let more = if more > 0 { format!("; and {more} more files") } else { String::new() };
+        Some(format!("This change can't be undone: {}{more}.", shown.join("; ")))
     }
 
     /// Writes a file as [`Files::write`].
@@ -69,7 +85,7 @@ impl Keeper {
                 FileOp::Write { at, content, mode, executable } => {
                     planned.extend(self.writing(files, at, content, mode).map(|plan| plan.made(*executable)));
                 }
-                FileOp::Restore { at, content, mode, over } => {
+                FileOp::Restore { at, content, mode, over, .. } => {
                     let how = over.clone().map_or(WriteMode::New, |before| WriteMode::Over { before });
                     planned.extend(self.writing(files, at, content, &how).map(|mut plan| {
                         let kept =
@@ -85,6 +101,7 @@ impl Keeper {
                         planned.extend([gone, made.made(*executable)]);
                     }
                 }
+                FileOp::Tidy { .. } => {}
             }
         }
         self.around(files, planned, || files.apply(ops))
@@ -93,7 +110,8 @@ impl Keeper {
     /// Keeps a short content that was read whole.
     pub(crate) fn saw(&self, offset: u64, max_bytes: usize, bytes: &[u8]) {
         if offset == 0 && bytes.len() < max_bytes && bytes.len() <= SHOWN_MAX_BYTES {
-            self.keep(&hash_of(bytes), bytes);
+            // Only shown later; nothing is lost without it.
+            let _ = self.keep(&hash_of(bytes), bytes);
         }
     }
 
@@ -118,14 +136,24 @@ impl Keeper {
                 if let (Some(content), Some(after)) = (plan.content, &plan.step.after)
                     && content.len() <= SHOWN_MAX_BYTES
                 {
-                    self.keep(&after.hash, content);
+                    // The same: it is in the file.
+                    let _ = self.keep(&after.hash, content);
                 }
             }
+            self.mark_unkept(&planned);
             self.remember(steps());
         } else if !planned.is_empty() {
             self.look_again(files, steps());
         }
         done
+    }
+
+    fn mark_unkept(&self, planned: &[Planned<'_>]) {
+        let reasons = planned.iter().filter_map(|plan| {
+            let why = plan.step.unkept.as_ref()?;
+            Some(format!("{}: the content before isn't kept ({why})", plan.step.path))
+        });
+        self.unkept.lock().unwrap_or_else(PoisonError::into_inner).extend(reasons);
     }
 
     /// After a failure: what doesn't hold what was to be written wasn't changed, or somebody else's content is there
@@ -152,9 +180,9 @@ impl Keeper {
         let _ = self.session.record(entry);
     }
 
-    /// What can't be kept is missed only by an undo, which says so.
-    fn keep(&self, hash: &str, bytes: &[u8]) {
-        let gone = self.session.contents().keep(hash, bytes).unwrap_or_default();
+    /// Puts a content into the store.
+    fn keep(&self, hash: &str, bytes: &[u8]) -> Result<(), Failure> {
+        let gone = self.session.contents().keep(hash, bytes)?;
         if gone > 0 {
             let text = format!(
                 "{gone} of the oldest contents of files went, since the session's are more than may be kept; calls \
@@ -162,6 +190,7 @@ impl Keeper {
             );
             self.say(LogEntry::Note { call: self.call.clone(), text });
         }
+        Ok(())
     }
 
     /// None where the write will be refused: nothing is to be kept then.
@@ -172,21 +201,27 @@ impl Keeper {
         content: &'a [u8],
         mode: &WriteMode,
     ) -> Option<Planned<'a>> {
-        let before = match mode {
+        let (before, unkept) = match mode {
             WriteMode::New => {
                 is_free(files, at).then_some(())?;
-                None
+                (None, None)
             }
-            WriteMode::Over { before } => Some(self.kept(files, at, before)?),
+            WriteMode::Over { before } => {
+                let (before, unkept) = self.kept(files, at, before)?;
+                (Some(before), unkept)
+            }
         };
         let bits = before.as_ref().and_then(|before| before.mode);
         let after = Some(state_of(content, bits));
-        Some(Planned { step: self.step(at, before, after), content: Some(content) })
+        let folders = if before.is_none() { missing_folders(files, at) } else { Vec::new() };
+        let step = FileStep { unkept, folders, ..self.step(at, before, after) };
+        Some(Planned { step, content: Some(content) })
     }
 
     fn removing(&self, files: &dyn Files, at: &RealPath, before: &Arc<str>) -> Option<Planned<'static>> {
-        let before = self.kept(files, at, before)?;
-        Some(Planned { step: self.step(at, Some(before), None), content: None })
+        let (before, unkept) = self.kept(files, at, before)?;
+        let before = FileState { traits: files.traits(at).ok(), ..before };
+        Some(Planned { step: FileStep { unkept, ..self.step(at, Some(before), None) }, content: None })
     }
 
     fn moving<'a>(
@@ -199,8 +234,10 @@ impl Keeper {
         is_free(files, to).then_some(())?;
         let removed = self.removing(files, from, before)?;
         let old = removed.step.before.clone()?;
-        let after = content.map_or_else(|| old.clone(), |content| state_of(content, old.mode));
-        let made = Planned { step: self.step(to, None, Some(after)), content };
+        let after = content
+            .map_or_else(|| FileState { traits: None, ..old.clone() }, |content| state_of(content, old.mode));
+        let folders = missing_folders(files, to);
+        let made = Planned { step: FileStep { folders, ..self.step(to, None, Some(after)) }, content };
         Some([removed, made])
     }
 
@@ -208,24 +245,24 @@ impl Keeper {
         // What was seen of another content says nothing about this one.
         let seen = self.session.seen_of(at);
         let seen = seen.filter(|seen| before.as_ref().is_some_and(|before| before.hash == seen.hash));
-        FileStep { path: at.clone(), before, after, seen }
+        FileStep { path: at.clone(), before, after, seen, folders: Vec::new(), unkept: None }
     }
 
-    /// The state of a file whose content the tool says it knows; the content is put into the store. None where it
-    /// has another one.
-    fn kept(&self, files: &dyn Files, at: &RealPath, hash: &Arc<str>) -> Option<FileState> {
+    /// The state of a file whose content the tool says it knows; the content is put into the store, or it is said why
+    /// not. None where it has another one.
+    fn kept(&self, files: &dyn Files, at: &RealPath, hash: &Arc<str>) -> Option<(FileState, Option<String>)> {
         let stat = files.stat(at).ok().filter(|stat| stat.kind == FileKind::File)?;
-        let state = FileState { hash: Arc::clone(hash), len: stat.len, mode: Some(stat.mode) };
+        let state = FileState { hash: Arc::clone(hash), len: stat.len, mode: Some(stat.mode), traits: None };
         let bytes = files.read(at, 0, CONTENT_MAX_BYTES + 1).ok()?;
         if bytes.len() > CONTENT_MAX_BYTES {
-            // Too long to be kept; that it changed is still known.
-            return Some(state);
+            // That it changed is still known.
+            return Some((state, Some("it is longer than 64 MiB".to_owned())));
         }
         if hash_of(&bytes) != **hash {
             return None;
         }
-        self.keep(hash, &bytes);
-        Some(state)
+        let unkept = self.keep(hash, &bytes).err().map(|failure| failure.text);
+        Some((state, unkept))
     }
 }
 
@@ -247,7 +284,23 @@ fn with_executable(mode: u32, executable: bool) -> u32 {
 
 fn state_of(content: &[u8], mode: Option<u32>) -> FileState {
     let len = u64::try_from(content.len()).unwrap_or(u64::MAX);
-    FileState { hash: hash_of(content).into(), len, mode }
+    FileState { hash: hash_of(content).into(), len, mode, traits: None }
+}
+
+/// The folders that a new file makes, each after the one it is in.
+fn missing_folders(files: &dyn Files, at: &RealPath) -> Vec<RealPath> {
+    let mut missing = Vec::new();
+    let mut path: &str = &at.beneath;
+    while let Some((parent, _)) = path.rsplit_once('/') {
+        let folder = RealPath::new(&at.root, parent);
+        if !is_free(files, &folder) {
+            break;
+        }
+        missing.push(folder);
+        path = parent;
+    }
+    missing.reverse();
+    missing
 }
 
 fn is_free(files: &dyn Files, at: &RealPath) -> bool {

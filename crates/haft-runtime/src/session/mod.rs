@@ -13,9 +13,10 @@ mod view;
 
 pub use log::{LOG_VERSION, LogEntry, LogLine};
 pub use resume::{Interrupted, read_log};
-pub use session::{Grants, Keep, Pins, Session, SessionSetup};
+pub use session::{Grants, Keep, Pins, Renewal, Session, SessionSetup};
 
 pub(crate) use content::{CONTENT_MAX_BYTES, ContentStore, hash_of};
 pub(crate) use keeper::Keeper;
 pub(crate) use record::Numbers;
 pub(crate) use resume::changes_in;
+pub(crate) use view::shared_in;

@@ -3,6 +3,7 @@
 use super::{
     ContentStore, Interrupted, LogEntry, Numbers,
     changes::Changes,
+    marks::OwnMarked,
     record::{Recorder, log_file},
     resume::{Past, past},
 };
@@ -66,6 +67,15 @@ pub trait Pins: Send + Sync {
     fn keep(&self, tool: &Offer) -> Result<(), Failure>;
 }
 
+/// Keeps a session's policy in step with what the user says elsewhere while it lives.
+pub trait Renewal: Send + Sync {
+    /// Whether something was said since the last look.
+    fn is_due(&self) -> bool;
+
+    /// Puts what holds now in the place of what held before. Answers that a session keeps for itself stay.
+    fn renew(&self, policy: &mut Policy);
+}
+
 /// What a session is made of.
 pub struct SessionSetup {
     /// Its id: letters, digits, `-` and `_`.
@@ -88,6 +98,8 @@ pub struct SessionSetup {
     pub hooks: Arc<Hooks>,
     /// Which definitions of foreign tools the user has let run; without it all of them count as known.
     pub pins: Option<Arc<dyn Pins>>,
+    /// What the policy is kept in step with, looked at before each call; without it, it stays as it is.
+    pub renewal: Option<Arc<dyn Renewal>>,
     /// Wall time for the log.
     pub clock: Arc<dyn Clock>,
 }
@@ -106,6 +118,7 @@ impl SessionSetup {
             state: None,
             hooks: Arc::default(),
             pins: None,
+            renewal: None,
             clock,
         }
     }
@@ -135,6 +148,10 @@ pub struct Session {
     folder: Option<Arc<dyn StateFolder>>,
     hooks_of_settings: Arc<Hooks>,
     pins: Option<Arc<dyn Pins>>,
+    renewal: Option<Arc<dyn Renewal>>,
+    renewing: Mutex<()>,
+    /// Files that this session wrote while it bore marks.
+    own_marked: Mutex<OwnMarked>,
     stop: Mutex<Option<String>>,
     run: Mutex<Cancel>,
     epoch: AtomicU64,
@@ -178,6 +195,9 @@ impl Session {
             policy: watch::Sender::new(Arc::new(policy)),
             hooks_of_settings: setup.hooks,
             pins: setup.pins,
+            renewal: setup.renewal,
+            renewing: Mutex::default(),
+            own_marked: Mutex::default(),
             stop: Mutex::default(),
             approver: setup.approver,
             grants: setup.grants,
@@ -351,6 +371,26 @@ impl Session {
     /// Which foreign tools the user knows.
     pub(crate) fn pins(&self) -> Option<&dyn Pins> {
         self.pins.as_deref()
+    }
+
+    /// Takes over what was said elsewhere meanwhile, here and in the sessions above.
+    pub(crate) fn renew(&self) {
+        let mut at = Some(self);
+        while let Some(session) = at {
+            if let Some(renewal) = &session.renewal {
+                // One at a time, so that nobody goes by what another one is about to replace.
+                let _turn = lock(&session.renewing);
+                if renewal.is_due() {
+                    session.change_policy(|policy| renewal.renew(policy));
+                }
+            }
+            at = session.parent();
+        }
+    }
+
+    /// Files that this session wrote while it bore marks.
+    pub(super) fn own_marked(&self) -> MutexGuard<'_, OwnMarked> {
+        lock(&self.own_marked)
     }
 
     /// Contents of files before and after they were changed.

@@ -1,9 +1,22 @@
 //! What a call may know of its session.
 
 use super::Session;
-use haft_core::{ChangedBy, RealPath, Seen, SessionView};
+use haft_core::{Change, ChangedBy, Failure, RealPath, Seen, SessionView, StateFolder};
 use serde_json::Value;
 use std::sync::Arc;
+
+/// A longer shared value isn't one.
+const SHARED_MAX_BYTES: usize = 1 << 20;
+
+/// Where a value is that all processes of a session share.
+fn shared_file(session: &str, key: &str) -> String {
+    format!("sessions/{session}/{key}.json")
+}
+
+/// A value that all processes of a session share.
+pub(crate) fn shared_in(state: &dyn StateFolder, session: &str, key: &str) -> Option<Vec<u8>> {
+    state.read_from(&shared_file(session, key), 0, SHARED_MAX_BYTES).ok()?
+}
 
 impl SessionView for Session {
     fn id(&self) -> Arc<str> {
@@ -28,5 +41,16 @@ impl SessionView for Session {
 
     fn content(&self, hash: &str) -> Option<Vec<u8>> {
         self.contents().get(hash)
+    }
+
+    fn shared(&self, key: &str) -> Option<Vec<u8>> {
+        shared_in(self.state_folder()?.as_ref(), &self.id, key)
+    }
+
+    fn update_shared(&self, key: &str, change: &mut Change<'_>) -> Result<(), Failure> {
+        match self.state_folder() {
+            Some(state) => state.update(&shared_file(&self.id, key), change),
+            None => change(None).map(drop),
+        }
     }
 }

@@ -3,6 +3,8 @@
 //! Counts only where the text may loosen: a hook runs a program. What can't be read of a declaration doesn't
 //! take the hook away, which may be a guard: it stays, and never works.
 
+mod fitting;
+
 use super::{Origin, section::Section};
 use crate::hooks::{Endpoint, HOOK_TIMEOUT_MAX, Handler, Hook, HookEvent, Matcher, Names, OnError};
 use std::time::Duration;
@@ -59,6 +61,11 @@ fn read_hook(event: HookEvent, section: &Section<'_>, origin: &Origin) -> Hook {
     }
     let names = names.map_or(Names::Haft, |set| set.value);
     let handler = read_handler(section, &mut faults);
+    if let Some(set) = &matcher
+        && let Some((text, fix)) = fitting::misfit(event, &set.value)
+    {
+        section.document.problem(set.origin.line, text, fix);
+    }
     let matcher = matcher.map_or_else(
         || Ok(Matcher::all()),
         |set| Matcher::parse(&set.value).map_err(|why| faults.found(set.origin.line, why, MATCHER_FIX)),
@@ -238,6 +245,12 @@ mod tests {
             ("[[hooks.PostToolUse]]\ncommand = 'x'\nonError = 'deny'", "3 onError = \"deny\" can't hold", 1),
             ("[[hooks.PostToolUse]]\ncommand = 'x'\nrewrite = true", "3 rewrite can't hold", 1),
             ("[[hooks.Stop]]\ncommand = 'x'\ntimeoutMs = 9_000_000", "3 a hook may take 600000 ms", 1),
+            (
+                "[[hooks.PreToolUse]]\ncommand = 'x'\nmatcher = 'edit, read'",
+                "3 the matcher \"edit, read\"",
+                1,
+            ),
+            ("[[hooks.PreToolUse]]\ncommand = 'x'\nmatcher = 'Reed'", "3 no built-in tool is called", 1),
         ];
         for (text, says, count) in cases {
             let (hooks, problems) = read(Limit::Free, text);

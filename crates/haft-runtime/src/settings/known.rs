@@ -3,6 +3,17 @@
 /// Below this likeness (Jaro-Winkler, 1 is equal) a known key is no help.
 const LIKENESS_MIN: f64 = 0.75;
 
+/// So many letters apart, a name is taken for a slip of the pen.
+const SLIP_MAX: usize = 2;
+
+/// The known name that was probably meant: hardly another one than what is written.
+pub(crate) fn slip<'k>(known: &[&'k str], written: &str) -> Option<&'k str> {
+    let written = written.to_ascii_lowercase();
+    let distance = |name: &&'k str| strsim::damerau_levenshtein(name, &written);
+    let near = known.iter().copied().min_by_key(distance)?;
+    (distance(&near) <= SLIP_MAX && near.len() > SLIP_MAX + 1).then_some(near)
+}
+
 /// What to write in place of an unknown key: the nearest known one, else all of them.
 pub(crate) fn instead(known: &[&str], written: &str) -> String {
     match nearest(known, written) {

@@ -1,5 +1,7 @@
 //! One text of settings, read on its own.
 
+pub(super) mod unmatchable;
+
 use super::{
     ModelSetting, Origin, Place, Placed, Setting, SettingsSource, TaintSetting, ToolSetting,
     section::{Document, Limit, List, Section},
@@ -8,6 +10,7 @@ use crate::{catalogue::Problem, hooks::Hook};
 use haft_policy::{Action, Mode, Rule};
 use std::collections::BTreeMap;
 use toml::de::DeTable;
+use unmatchable::unmatchable;
 
 /// What can stand at the root.
 const SECTIONS: [&str; 7] = ["permissions", "tools", "environment", "models", "roots", "taint", "hooks"];
@@ -140,7 +143,12 @@ impl Layer {
         for item in list.items {
             let at = document.source.rule_origin(item.origin.line, place);
             match Rule::parse(action, &item.value, &at) {
-                Ok(rule) => self.rules.push(rule),
+                Ok(rule) => {
+                    if let Some((text, fix)) = unmatchable(action, &item.value) {
+                        document.problem(item.origin.line, text, fix);
+                    }
+                    self.rules.push(rule);
+                }
                 Err(error) => {
                     let fix = "mend the rule; until then the tool it names is denied";
                     document.problem(item.origin.line, error.to_string(), fix);
@@ -282,6 +290,8 @@ mod tests {
             ("[taint]\naction = 'loud'", 2, "unknown variant", "one of these words"),
             ("[taint]\nprivate = ['read(']", 2, "closing parenthesis", "like a rule"),
             ("[tools]\nexclude = = []", 2, "not valid TOML", "mend this line"),
+            ("[permissions]\nallow = ['bash(A=1 npm test)']", 2, "matches no call", "bash(npm test)"),
+            ("[permissions]\ndeny = [\n'fetch(domain:http://x)']", 3, "matches no call", "fetch(domain:x)"),
         ];
         for (text, line, says, fix) in cases {
             let problems = read(Scope::User, text, true).problems;
@@ -367,6 +377,13 @@ mod tests {
         }
         let named = read(Scope::User, "[permissions]\ndeny = ['bash(ls']", true);
         assert_eq!(rules(&named), [(Action::Deny, "bash(ls".to_owned())]);
+    }
+
+    #[test]
+    fn a_rule_that_hardly_matches_stays_and_makes_nothing_ask() {
+        let settings = read(Scope::User, "[permissions]\ndeny = ['bash(ls > *)', 'raed(x)']", true);
+        let stay = ["bash(ls > *)", "raed(x)"].map(|rule| (Action::Deny, rule.to_owned()));
+        assert_eq!((rules(&settings), settings.problems.len()), (stay.to_vec(), 2));
     }
 
     #[test]

@@ -23,7 +23,7 @@ mod trust;
 pub use edit::{Added, Additions, EditError, HookEntry, HookTarget, list_of};
 pub use examples::{Expected, RuleExample, RuleFile};
 pub use import::{HookFate, ImportError, ImportNote, Imported, ImportedHook, ImportedRule};
-pub(crate) use known::instead;
+pub(crate) use known::{instead, slip};
 pub use merge::Settings;
 pub use model::ModelSetting;
 pub use origin::{Origin, Scope, Setting};

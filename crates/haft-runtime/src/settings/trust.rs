@@ -2,8 +2,8 @@
 //! were let run.
 //!
 //! One file a workspace, in the user's state folder and never in the workspace, so that no repository brings
-//! its own. A damaged file grants nothing and says so; it isn't written over either, since what it held can
-//! still be of use to a person.
+//! its own. A damaged file grants nothing and says so; since it may have held refusals, every call asks until it is
+//! mended. It isn't written over either: what it held can still be of use to a person.
 
 use super::pins::{SavedPin, fit};
 use crate::catalogue::Problem;
@@ -21,6 +21,8 @@ use std::{
 const VERSION: u32 = 1;
 /// More than that is no file of ours.
 const FILE_MAX_BYTES: usize = 4 * 1024 * 1024;
+/// A longer rule isn't saved.
+const RULE_MAX_BYTES: usize = 4 * 1024;
 
 /// A saved "always".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +85,8 @@ impl Trust {
         (grants, problems)
     }
 
-    /// The refusals as rules that deny. One that is no rule denies its tool, and is a problem.
+    /// The refusals as rules that deny. One that is no rule denies its tool, and is a problem. Of a damaged file, which
+    /// may have held refusals, a rule that asks about everything.
     pub fn denials(&self, place: &super::Place) -> (Vec<Rule>, Vec<Problem>) {
         let at = RuleOrigin {
             source: Some(self.path.clone()),
@@ -92,6 +95,10 @@ impl Trust {
             folder: place.workspace.clone(),
         };
         let (mut rules, mut problems) = (Vec::new(), Vec::new());
+        if !self.problems.is_empty() {
+            let source = Some(format!("{}; that file is damaged, so every call asks", self.path));
+            rules.extend(Rule::parse(Action::Ask, "*", &RuleOrigin { source, ..at.clone() }).ok());
+        }
         for denied in &self.denied {
             rules.push(Rule::parse(Action::Deny, &denied.rule, &at).unwrap_or_else(|error| {
                 problems.push(problem(
@@ -154,8 +161,8 @@ impl TrustFile {
             },
             Err(why) => {
                 let text = format!(
-                    "the trust file is damaged, so nothing is granted, no tool counts as known, and the workspace isn't \
-                     trusted: {why}"
+                    "the trust file is damaged, so nothing is granted, no tool counts as known, the workspace isn't \
+                     trusted, and every call asks: saved refusals don't count either until the file is mended. {why}"
                 );
                 Trust { problems: vec![problem(&path, text, mend())], path, ..Trust::default() }
             }
@@ -165,7 +172,8 @@ impl TrustFile {
     /// Remembers whether the user trusts the workspace.
     ///
     /// # Errors
-    /// Conflict where the file is damaged; unavailable where it can't be written.
+    /// Conflict where the file is damaged; invalid input where it would grow longer than what is read of it;
+    /// unavailable where it can't be written.
     pub fn set_trusted(&self, trusted: bool) -> Result<(), Failure> {
         self.change(|content| content.trusted = trusted)
     }
@@ -173,8 +181,9 @@ impl TrustFile {
     /// Saves a grant. The same rule for the same tool is replaced.
     ///
     /// # Errors
-    /// As [`TrustFile::set_trusted`].
+    /// As [`TrustFile::set_trusted`]; invalid input for a rule that is too long.
     pub fn add_grant(&self, grant: &SavedGrant) -> Result<(), Failure> {
+        check_length(&grant.rule)?;
         self.change(|content| {
             content.grants.retain(|saved| saved.rule != grant.rule || saved.tool_hash != grant.tool_hash);
             content.grants.push(grant.clone());
@@ -184,8 +193,9 @@ impl TrustFile {
     /// Saves a refusal. The same rule is replaced.
     ///
     /// # Errors
-    /// As [`TrustFile::set_trusted`].
+    /// As [`TrustFile::add_grant`].
     pub fn add_denial(&self, denial: &SavedGrant) -> Result<(), Failure> {
+        check_length(&denial.rule)?;
         self.change(|content| {
             content.denied.retain(|saved| saved.rule != denial.rule);
             content.denied.push(denial.clone());
@@ -204,7 +214,7 @@ impl TrustFile {
     }
 
     /// The file as it is, for whoever looks often and reads it only where it changed; none where it can't be read.
-    pub(super) fn bytes(&self) -> Option<Vec<u8>> {
+    pub fn bytes(&self) -> Option<Vec<u8>> {
         self.state.read_tail(&self.at, FILE_MAX_BYTES).ok().flatten()
     }
 
@@ -238,6 +248,7 @@ impl TrustFile {
 
     fn change(&self, mut change: impl FnMut(&mut Content)) -> Result<(), Failure> {
         self.state.update(&self.at, &mut |before: Option<&[u8]>| {
+            let len = before.map_or(0, <[u8]>::len);
             let mut content = self.parse(before).map_err(|why| {
                 Failure::conflict(format!("the trust file {} is damaged ({why}) — {}", self.path(), mend()))
             })?;
@@ -246,6 +257,15 @@ impl TrustFile {
                 Failure::internal("the trust file has no JSON form").diagnose(error.to_string())
             })?;
             bytes.push(b'\n');
+            // It may still become shorter.
+            if bytes.len() > FILE_MAX_BYTES && bytes.len() >= len {
+                return Err(Failure::invalid(format!(
+                    "the trust file {} would grow longer than {} MiB, and is never read further — take back what isn't \
+                     needed any more with `haft permissions revoke`",
+                    self.path(),
+                    FILE_MAX_BYTES >> 20
+                )));
+            }
             Ok(bytes)
         })
     }
@@ -271,6 +291,16 @@ impl TrustFile {
         }
         Ok(content)
     }
+}
+
+fn check_length(rule: &str) -> Result<(), Failure> {
+    if rule.len() <= RULE_MAX_BYTES {
+        return Ok(());
+    }
+    Err(Failure::invalid(format!(
+        "a rule of {} bytes isn't saved, {RULE_MAX_BYTES} are the most — save a shorter one, with * for what varies",
+        rule.len()
+    )))
 }
 
 fn mend() -> &'static str {
@@ -416,13 +446,46 @@ mod tests {
             let trust = file.load();
             assert!(!trust.trusted && trust.saved.is_empty(), "{content}");
             assert!(trust.problems[0].text.contains("nothing is granted"), "{content}");
+            assert!(trust.problems[0].text.contains("refusals don't count"), "{content}");
             assert!(trust.problems[0].fix.contains("haft trust"));
+            let (rules, _) = trust.denials(&place());
+            let [rule] = rules.as_slice() else { panic!("{rules:?}") };
+            assert!(rule.action == Action::Ask && rule.text == "*", "{content}");
+            assert!(rule.source.as_ref().unwrap().starts_with(&file.path()), "{content}");
             for refused in [file.add_grant(&saved("bash", None)), file.add_pin("o/x", &pin("h1"))] {
                 assert!(refused.unwrap_err().text.contains("remove the file"), "{content}");
             }
             assert!(file.pins_in(file.bytes().as_deref()).is_empty(), "{content}");
             assert_eq!(state.0.lock().unwrap().get(&file.at), Some(&before));
         }
+    }
+
+    #[test]
+    fn nothing_is_saved_that_could_not_be_read_again() {
+        let state = Arc::new(Kept::default());
+        let file = TrustFile::new(state.clone(), "/w");
+        let long = format!("bash({})", "x".repeat(RULE_MAX_BYTES));
+        for refused in [file.add_grant(&saved(&long, None)), file.add_denial(&saved(&long, None))] {
+            assert!(refused.unwrap_err().text.contains("shorter one"));
+        }
+        assert!(file.load().saved.is_empty() && file.load().denied.is_empty());
+
+        let rule = |number: usize| format!("bash({number:06} {})", "x".repeat(4_000));
+        let grants: Vec<SavedGrant> = (0..1_030).map(|number| saved(&rule(number), None)).collect();
+        let content = Content {
+            version: VERSION,
+            workspace: "/w".to_owned(),
+            trusted: true,
+            grants,
+            denied: Vec::new(),
+            pins: BTreeMap::new(),
+        };
+        state.0.lock().unwrap().insert(file.at.clone(), serde_json::to_vec(&content).unwrap());
+        let full = (0..100).find_map(|number| file.add_denial(&saved(&rule(10_000 + number), None)).err());
+        assert!(full.unwrap().text.contains("revoke"));
+        let trust = file.load();
+        assert!(trust.problems.is_empty() && trust.trusted, "what is there can still be read");
+        assert!(file.remove_grant(&rule(0)).unwrap());
     }
 
     #[test]

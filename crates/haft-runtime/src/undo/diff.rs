@@ -18,8 +18,10 @@ const DIFF_MAX_BYTES: usize = 64 * 1024;
 pub(crate) struct Diff {
     /// In unified form, or a line that says why not.
     pub(crate) text: String,
-    /// Lines that are new and lines that are gone; none where one content is no text.
+    /// Lines that are new and lines that are gone; none where they aren't counted.
     pub(crate) lines: Option<(usize, usize)>,
+    /// Why they aren't counted.
+    uncounted: &'static str,
 }
 
 impl Diff {
@@ -30,7 +32,7 @@ impl Diff {
                 |side: Option<&[u8]>| side.map_or("none".to_owned(), |side| format!("{} bytes", side.len()));
             let (old, new) = (length(old), length(new));
             let text = format!("{name}: no UTF-8 text, not shown ({old} now, {new} then)\n");
-            return Self { text, lines: None };
+            return Self { text, lines: None, uncounted: "not text" };
         };
         let (from, to): (Vec<&str>, Vec<&str>) =
             (from.split_inclusive('\n').collect(), to.split_inclusive('\n').collect());
@@ -52,7 +54,13 @@ impl Diff {
         if left_out > 0 {
             let _ = writeln!(text, "… {left_out} more lines of the diff");
         }
-        Self { text, lines: Some((added, removed)) }
+        Self { text, lines: Some((added, removed)), uncounted: "" }
+    }
+
+    /// For contents that are too long to be compared.
+    pub(crate) fn too_long(name: &str) -> Self {
+        let text = format!("{name}: too long for a diff\n");
+        Self { text, lines: None, uncounted: "too long to compare" }
     }
 }
 
@@ -61,7 +69,7 @@ impl fmt::Display for Diff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.lines {
             Some((added, removed)) => write!(f, "+{added} −{removed} lines"),
-            None => f.write_str("not text"),
+            None => f.write_str(self.uncounted),
         }
     }
 }
@@ -134,6 +142,11 @@ mod tests {
             assert_eq!((diff.lines, diff.to_string().as_str()), (None, "not text"));
             assert!(diff.text.contains("2 bytes now, none then"), "{}", diff.text);
         }
+    }
+
+    #[test]
+    fn what_is_too_long_is_not_called_no_text() {
+        assert_eq!(Diff::too_long("a").to_string(), "too long to compare");
     }
 
     #[test]

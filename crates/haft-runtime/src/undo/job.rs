@@ -8,8 +8,8 @@ use super::{
 };
 use crate::session::{CONTENT_MAX_BYTES, hash_of};
 use haft_core::{
-    CallId, ChangedBy, Cx, Failure, FailureKind, FileChange, FileKind, FileOp, FileState, Files, Output,
-    PathArg, RealPath, Seen, SessionView, WriteMode,
+    CallId, ChangedBy, Cx, Failure, FailureKind, FileChange, FileKind, FileOp, FileState, FileTraits, Files,
+    Output, PathArg, RealPath, Seen, SessionView, WriteMode,
 };
 use serde_json::json;
 use std::{collections::BTreeSet, fmt::Write, sync::Arc};
@@ -63,6 +63,10 @@ impl Job {
             return Err(refusal::nothing(&self.target, &changes, &undone));
         }
         let plan = plan(&changes, &calls, &mut |path| self.look(path));
+        let what = named(&changes, &calls);
+        if plan.restores.is_empty() && plan.lost.is_empty() && calls.iter().all(|call| undone.has(call)) {
+            return Err(refusal::taken(&what, calls.first().and_then(|call| undone.by(call))));
+        }
         if !plan.lost.is_empty() {
             let lost: Vec<(Lost, String, Option<Diff>)> =
                 plan.lost.into_iter().map(|lost| self.measured(lost)).collect();
@@ -73,12 +77,12 @@ impl Job {
             .iter()
             .map(|restore| restore.to.as_ref().and_then(|to| self.session.content(&to.hash)))
             .collect();
-        let missing: Vec<String> = plan
+        let missing: Vec<(String, Option<String>)> = plan
             .restores
             .iter()
             .zip(&contents)
             .filter(|(restore, content)| restore.to.is_some() && content.is_none())
-            .map(|(restore, _)| self.name(&restore.path))
+            .map(|(restore, _)| (self.name(&restore.path), restore.unkept.clone()))
             .collect();
         if !missing.is_empty() {
             return Err(refusal::gone(&missing));
@@ -89,15 +93,37 @@ impl Job {
             .zip(&contents)
             .map(|(one, bytes)| self.diff(one, bytes.as_deref()))
             .collect();
-        let what = named(&changes, &calls);
         Ok(Ready { plan, calls, undone, what, contents, diffs })
     }
 
-    /// Restores all files, or none, and says what it did.
+    /// Restores all files, or none, and says what it did. Of all processes of the session only one does so at a time.
     ///
     /// # Errors
-    /// A conflict where a file changes at this very moment.
+    /// A conflict where a file changes at this very moment, or another process has taken the calls back meanwhile.
     pub(crate) fn run(&self, ready: Ready) -> Result<(Output, Vec<RealPath>), Failure> {
+        let (mut waiting, mut ran) = (Some(ready), None);
+        let kept = self.session.update_shared(UNDONE, &mut |shared| {
+            let Some(mut ready) = waiting.take() else {
+                return Err(Failure::internal("an undo was begun twice"));
+            };
+            let now = ready.undone.clone().joined(Undone::shared(shared));
+            if ready.calls.iter().any(|call| now.has(call) && !ready.undone.has(call)) {
+                return Err(refusal::taken_meanwhile(&ready.what));
+            }
+            ready.undone = now.and(&self.call, &ready.calls);
+            let value = ready.undone.value().to_string();
+            ran = Some(self.restore(ready)?);
+            Ok(value.into_bytes())
+        });
+        match (ran, kept) {
+            // Where it can't be kept for the others, the log still has it.
+            (Some(ran), _) => Ok(ran),
+            (None, Err(failure)) => Err(failure),
+            (None, Ok(())) => Err(Failure::internal("the undo wasn't begun")),
+        }
+    }
+
+    fn restore(&self, ready: Ready) -> Result<(Output, Vec<RealPath>), Failure> {
         let Ready { plan, calls, undone, what, contents, diffs } = ready;
         let lines: Vec<Option<u64>> =
             contents.iter().map(|bytes| bytes.as_deref().map(count_lines)).collect();
@@ -105,12 +131,25 @@ impl Job {
         for (restore, content) in plan.restores.iter().zip(contents) {
             ops.extend(self.op(restore, content)?);
         }
+        if !ops.is_empty() {
+            let folders = plan.folders.iter().filter_map(|folder| self.judged(folder));
+            ops.extend(folders.map(|at| FileOp::Tidy { at: at.clone() }));
+        }
         let done: Vec<FileChange> = if ops.is_empty() { Vec::new() } else { self.files.apply(&ops)? };
-        let mut text = format!("Undid {what}.");
+        let mut text = if done.is_empty() {
+            format!("Nothing had to be changed to undo {what}.")
+        } else {
+            format!("Undid {what}.")
+        };
         for (restore, diff) in plan.restores.iter().zip(&diffs) {
             let _ = write!(text, "\n{}", self.said(restore, diff));
             text.push_str(&self.mode_note(restore));
+            text.push_str(&self.traits_note(restore));
+            if done.iter().any(|change| change.overtaken && change.path == restore.path) {
+                text.push_str("; another program changed it at the same moment: read it again");
+            }
         }
+        text.push_str(&self.gone_folders(&plan));
         text.push_str(&self.already(&plan));
         if !done.is_empty() {
             let _ = write!(text, "\nTo take this back, undo call=\"{}\".", self.call);
@@ -121,7 +160,7 @@ impl Job {
         let output = Output {
             seen: seen.collect(),
             files: done,
-            session: vec![(UNDONE.into(), undone.and(&self.call, &calls).value())],
+            session: vec![(UNDONE.into(), undone.value())],
             ..Output::text(text)
         };
         Ok((output.with_metadata(json!({"diff": shown(&diffs), "undone": undone_calls})), changed))
@@ -163,7 +202,8 @@ impl Job {
             }
             Ok(bytes) => {
                 let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-                Now::File(FileState { hash: hash_of(&bytes).into(), len, mode: Some(stat.mode) })
+                let mode = Some(stat.mode);
+                Now::File(FileState { hash: hash_of(&bytes).into(), len, mode, traits: None })
             }
             Err(failure) => Now::Other(format!("it can't be read ({})", failure.text)),
         }
@@ -181,13 +221,14 @@ impl Job {
         let at =
             at.ok_or_else(|| Failure::internal(format!("{} wasn't judged", self.name(&restore.path))))?;
         Ok(match (&restore.now, &restore.to, content) {
-            (None, Some(FileState { mode: Some(mode), .. }), Some(content)) => {
-                Some(FileOp::Restore { at, content, mode: *mode, over: None })
+            (None, Some(FileState { mode: Some(mode), traits, .. }), Some(content)) => {
+                Some(FileOp::Restore { at, content, mode: *mode, over: None, traits: traits.clone() })
             }
             (Some(now), Some(FileState { mode: Some(mode), .. }), Some(content))
                 if now.mode != Some(*mode) =>
             {
-                Some(FileOp::Restore { at, content, mode: *mode, over: Some(Arc::clone(&now.hash)) })
+                let over = Some(Arc::clone(&now.hash));
+                Some(FileOp::Restore { at, content, mode: *mode, over, traits: None })
             }
             (now, Some(_), Some(content)) => {
                 let mode = now
@@ -220,6 +261,33 @@ impl Job {
             }
             _ => String::new(),
         }
+    }
+
+    /// What a file that came back had besides content and mode, and hasn't now.
+    fn traits_note(&self, restore: &Restore) -> String {
+        let Some(wanted) = returning(restore) else { return String::new() };
+        let now = self.judged(&restore.path).and_then(|at| self.files.traits(at).ok()).unwrap_or_default();
+        let mut lost = Vec::new();
+        if let Some((user, group)) = wanted.owner.filter(|_| wanted.owner != now.owner) {
+            lost.push(format!("its owner ({user}:{group})"));
+        }
+        let missing = wanted.attributes.iter().filter(|one| !now.attributes.contains(one)).count();
+        if missing + wanted.left_out > 0 {
+            lost.push(format!("{} extended attributes", missing + wanted.left_out));
+        }
+        if lost.is_empty() { String::new() } else { format!("; without {}", lost.join(" and ")) }
+    }
+
+    /// The folders that the calls made and that are gone now.
+    fn gone_folders(&self, plan: &Plan) -> String {
+        let is_gone = |folder: &&RealPath| {
+            let at = self.judged(folder);
+            at.is_some_and(|at| {
+                self.files.stat(at).is_err_and(|failure| failure.kind == FailureKind::NotFound)
+            })
+        };
+        let gone: Vec<String> = plan.folders.iter().filter(is_gone).map(|at| self.name(at)).collect();
+        if gone.is_empty() { String::new() } else { format!("\nFolders removed: {}", gone.join(", ")) }
     }
 
     /// With how much would be lost, where both contents are known.
@@ -259,17 +327,25 @@ impl Job {
         let name = self.name(&restore.path);
         let mut states = restore.now.iter().chain(&restore.to);
         if states.any(|state| state.len > COMPARED_MAX_BYTES) {
-            return Diff { text: format!("{name}: too long for a diff\n"), lines: None };
+            return Diff::too_long(&name);
         }
         let now = restore.now.as_ref().and_then(|now| self.content_now(&restore.path, now));
-        Diff::of(&name, now.as_deref(), content)
+        let mut diff = Diff::of(&name, now.as_deref(), content);
+        if let Some(traits) = returning(restore).filter(|traits| traits.links > 1) {
+            let _ = writeln!(diff.text, "{name}: {}", apart(traits));
+        }
+        diff
     }
 
     fn said(&self, restore: &Restore, diff: &Diff) -> String {
         let name = self.name(&restore.path);
         match (&restore.now, &restore.to) {
             (_, None) => format!("{name}: removed, it was made then ({diff})"),
-            (None, Some(_)) => format!("{name}: brought back ({diff})"),
+            (None, Some(_)) => {
+                let apart = returning(restore).filter(|traits| traits.links > 1).map(apart);
+                let apart = apart.map(|apart| format!("; {apart}")).unwrap_or_default();
+                format!("{name}: brought back ({diff}){apart}")
+            }
             (Some(now), Some(to)) if now.hash == to.hash => format!("{name}: its mode as before"),
             _ => format!("{name}: as before ({diff})"),
         }
@@ -295,9 +371,20 @@ impl Ready {
     }
 }
 
+/// What a file that comes back had besides content and mode.
+fn returning(restore: &Restore) -> Option<&FileTraits> {
+    restore.to.as_ref().filter(|_| restore.now.is_none())?.traits.as_ref()
+}
+
+/// Hard links aren't tied again.
+fn apart(traits: &FileTraits) -> String {
+    format!("it had {} names (hard links) and comes back as a file of its own", traits.links)
+}
+
 /// All that a session knows for an undo.
 pub(crate) fn known(session: &dyn SessionView) -> (Vec<ChangedBy>, Undone) {
-    (session.changes(), Undone::of(session.state(UNDONE).as_ref()))
+    let own = Undone::of(session.state(UNDONE).as_ref());
+    (session.changes(), own.joined(Undone::shared(session.shared(UNDONE).as_deref())))
 }
 
 /// The calls with their tools, in order.

@@ -27,5 +27,7 @@ pub fn undo_tool() -> Arc<dyn AnyTool> {
 /// Unavailable where the session's log can't be read.
 pub fn undoable(state: &dyn StateFolder, session: &str) -> Result<Vec<ChangedBy>, Failure> {
     let (changes, undone) = crate::session::changes_in(state, session, target::UNDONE)?;
-    Ok(target::open(&changes, &target::Undone::of(undone.as_ref())))
+    let shared = crate::session::shared_in(state, session, target::UNDONE);
+    let undone = target::Undone::of(undone.as_ref()).joined(target::Undone::shared(shared.as_deref()));
+    Ok(target::open(&changes, &undone))
 }

@@ -26,6 +26,8 @@ pub(crate) struct Plan {
     pub(crate) restores: Vec<Restore>,
     /// Files that are as they were before already.
     pub(crate) already: Vec<RealPath>,
+    /// Folders that the calls made, each after the one it is in.
+    pub(crate) folders: Vec<RealPath>,
     /// Changes that it would lose. Where there are any, nothing may be done.
     pub(crate) lost: Vec<Lost>,
 }
@@ -40,6 +42,8 @@ pub(crate) struct Restore {
     pub(crate) to: Option<FileState>,
     /// What the model had been shown of that.
     pub(crate) seen: Option<Seen>,
+    /// Why the content to be isn't kept, where that was known from the first.
+    pub(crate) unkept: Option<String>,
 }
 
 /// A change, by others than the calls that are undone, that would be lost.
@@ -57,11 +61,12 @@ pub(crate) struct Lost {
 /// A step, and its place among all.
 type Placed<'a> = (usize, &'a FileStep);
 
-/// The paths that these calls changed.
+/// The paths that these calls changed, and the folders that they made.
 pub(crate) fn paths(changes: &[ChangedBy], calls: &BTreeSet<CallId>) -> Vec<RealPath> {
     let own = changes.iter().filter(|change| calls.contains(&change.call));
+    let steps = own.flat_map(|change| &change.files);
     let mut paths: Vec<RealPath> =
-        own.flat_map(|change| &change.files).map(|step| step.path.clone()).collect();
+        steps.flat_map(|step| step.folders.iter().chain([&step.path])).cloned().collect();
     paths.sort_by_key(RealPath::absolute);
     paths.dedup_by_key(|path| path.absolute());
     paths
@@ -79,7 +84,7 @@ pub(crate) fn plan(
             chains.entry(step.path.absolute()).or_default().push((place, step));
         }
     }
-    let mut plan = Plan::default();
+    let mut plan = Plan { folders: folders(chains.values().flatten()), ..Plan::default() };
     for chain in chains.values() {
         let (Some((_, first)), Some((place, last))) = (chain.first(), chain.last()) else { continue };
         let found = now(&last.path);
@@ -100,6 +105,13 @@ pub(crate) fn plan(
         }
     }
     plan
+}
+
+/// The folders that were made, each once.
+fn folders<'a>(steps: impl Iterator<Item = &'a Placed<'a>>) -> Vec<RealPath> {
+    let all = steps.flat_map(|(_, step)| &step.folders);
+    let by_path: BTreeMap<String, &RealPath> = all.map(|folder| (folder.absolute(), folder)).collect();
+    by_path.into_values().cloned().collect()
 }
 
 /// What happened between two steps of the calls, if anything.
@@ -166,7 +178,8 @@ fn restore(now: Now, (first, last): (&FileStep, &FileStep), chain: &[Placed<'_>]
         None => before,
         Some(state) => FileState { mode: mode_to(now.as_ref(), chain).or(state.mode), ..before },
     });
-    Restore { path: last.path.clone(), now, to, seen: first.seen.clone() }
+    let (seen, unkept) = (first.seen.clone(), first.unkept.clone());
+    Restore { path: last.path.clone(), now, to, seen, unkept }
 }
 
 impl Plan {
@@ -205,7 +218,8 @@ mod tests {
 
     fn state(content: &str) -> Option<FileState> {
         let len = u64::try_from(content.len()).unwrap();
-        (!content.is_empty()).then(|| FileState { hash: content.into(), len, mode: Some(0o644) })
+        let state = FileState { hash: content.into(), len, mode: Some(0o644), traits: None };
+        (!content.is_empty()).then_some(state)
     }
 
     /// Calls as `(id, before, after)`, all of one file; an empty content is none.
@@ -219,6 +233,8 @@ mod tests {
                 before: state(before),
                 after: state(after),
                 seen: None,
+                folders: Vec::new(),
+                unkept: None,
             }],
         });
         each.collect()

@@ -5,7 +5,7 @@ use super::{
     plan::{Lost, Now},
     target::{Target, Undone, open},
 };
-use haft_core::{ChangedBy, Failure};
+use haft_core::{CallId, ChangedBy, Failure};
 use std::fmt::Write;
 
 /// So many calls or files are named.
@@ -67,8 +67,30 @@ pub(crate) fn lost(all: &[(Lost, String, Option<Diff>)]) -> Failure {
     Failure::conflict(text)
 }
 
-/// The content before isn't kept.
-pub(crate) fn gone(names: &[String]) -> Failure {
+/// The calls are taken back already.
+pub(crate) fn taken(what: &str, by: Option<&CallId>) -> Failure {
+    let by = by.map(|undo| format!(", by the undo {undo}")).unwrap_or_default();
+    Failure::conflict(format!(
+        "Nothing was changed now: {what} was taken back already{by}. To take back the last change that still stands, \
+         call undo without a call."
+    ))
+}
+
+/// Another process was faster.
+pub(crate) fn taken_meanwhile(what: &str) -> Failure {
+    Failure::conflict(format!(
+        "Nothing was changed by this undo: {what} was taken back meanwhile, by another process of this session. Call \
+         undo again to take back what still stands."
+    ))
+}
+
+/// The content before isn't kept: of which files, and why, where that is known.
+pub(crate) fn gone(files: &[(String, Option<String>)]) -> Failure {
+    let named = |(name, why): &(String, Option<String>)| match why {
+        Some(why) => format!("{name} ({why})"),
+        None => name.clone(),
+    };
+    let names: Vec<String> = files.iter().map(named).collect();
     let shown: Vec<&str> = names.iter().take(NAMED_MAX).map(String::as_str).collect();
     let more = names.len().saturating_sub(NAMED_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -83,10 +105,10 @@ pub(crate) fn gone(names: &[String]) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_core::{CallId, FileState, FileStep, RealPath};
+    use haft_core::{FileState, FileStep, RealPath};
 
     fn state() -> FileState {
-        FileState { hash: "h".into(), len: 1, mode: None }
+        FileState { hash: "h".into(), len: 1, mode: None, traits: None }
     }
 
     fn lost_by(calls: &[u64], found: Now) -> (Lost, String, Option<Diff>) {
@@ -116,7 +138,14 @@ mod tests {
 
     #[test]
     fn nothing_to_undo_names_what_can_be() {
-        let step = FileStep { path: RealPath::new("/w", "a"), before: None, after: None, seen: None };
+        let step = FileStep {
+            path: RealPath::new("/w", "a"),
+            before: None,
+            after: None,
+            seen: None,
+            folders: Vec::new(),
+            unkept: None,
+        };
         let changes =
             [ChangedBy { call: CallId::outer(3), tool: "edit".into(), turn: None, files: vec![step] }];
         let undone = Undone::default();
@@ -130,8 +159,10 @@ mod tests {
 
     #[test]
     fn what_is_not_kept_is_named_and_counted() {
-        let names: Vec<String> = (0..12).map(|n| format!("f{n}")).collect();
+        let names: Vec<(String, Option<String>)> = (0..12).map(|n| (format!("f{n}"), None)).collect();
         let text = gone(&names).text;
         assert!(text.contains("f9 and 2 more.") && !text.contains("f10"), "{text}");
+        let text = gone(&[("a".to_owned(), Some("no space".to_owned()))]).text;
+        assert!(text.contains("isn't kept of a (no space)."), "{text}");
     }
 }

@@ -38,6 +38,27 @@ impl Undone {
         Self(known.unwrap_or_default())
     }
 
+    /// From what all processes of the session share.
+    pub(crate) fn shared(bytes: Option<&[u8]>) -> Self {
+        Self::of(bytes.and_then(|bytes| serde_json::from_slice(bytes).ok()).as_ref())
+    }
+
+    /// With what another account says. What one of them knows to be taken back itself took nothing back.
+    #[must_use]
+    pub(crate) fn joined(mut self, other: Self) -> Self {
+        for (undo, calls) in other.0 {
+            self.0.entry(undo).or_insert(calls);
+        }
+        let taken: BTreeSet<CallId> = self.0.values().flatten().cloned().collect();
+        self.0.retain(|undo, _| !taken.contains(undo));
+        self
+    }
+
+    /// The undo that took the call back.
+    pub(crate) fn by(&self, call: &CallId) -> Option<&CallId> {
+        self.0.iter().find(|(_, undone)| undone.contains(call)).map(|(undo, _)| undo)
+    }
+
     /// For the session's state.
     pub(crate) fn value(&self) -> Value {
         let entries = self.0.iter().map(|(undo, calls)| {
@@ -124,7 +145,14 @@ mod tests {
     }
 
     fn changes(calls: &[(&str, &str, u64)]) -> Vec<ChangedBy> {
-        let step = FileStep { path: RealPath::new("/w", "a"), before: None, after: None, seen: None };
+        let step = FileStep {
+            path: RealPath::new("/w", "a"),
+            before: None,
+            after: None,
+            seen: None,
+            folders: Vec::new(),
+            unkept: None,
+        };
         let each = calls.iter().map(|(id, tool, turn)| ChangedBy {
             call: call(id),
             tool: (*tool).into(),
@@ -173,6 +201,17 @@ mod tests {
         assert!(first.has(&call("3")));
         let second = first.and(&call("5"), &BTreeSet::from([call("4")]));
         assert!(!second.has(&call("3")) && second.has(&call("4")));
+    }
+
+    #[test]
+    fn two_accounts_are_joined() {
+        let first = Undone::default().and(&call("4"), &BTreeSet::from([call("3")]));
+        let other = Undone::shared(Some(br#"{"5":["2"]}"#));
+        let both = first.clone().joined(other);
+        assert_eq!((both.by(&call("3")), both.by(&call("2"))), (Some(&call("4")), Some(&call("5"))));
+        let later = first.clone().and(&call("6"), &BTreeSet::from([call("4")]));
+        assert!(!first.joined(later).has(&call("3")), "its undo was undone");
+        assert_eq!(Undone::shared(Some(b"{")), Undone::default());
     }
 
     #[test]

@@ -4,11 +4,14 @@ use crate::kit::{
     Asked, Person, log_of, only, path_in, person, probe, put_input, putter, request, session_of, soon,
 };
 use haft_core::{Answer, Approver, Event, Outcome, Touch};
-use haft_policy::{Action, Rule, RuleOrigin};
-use haft_runtime::{LogEntry, Session, SessionSetup};
-use haft_test::{Answers, Harness};
+use haft_policy::{Action, Policy, Rule, RuleOrigin};
+use haft_runtime::{LogEntry, Renewal, Session, SessionSetup};
+use haft_test::{Answers, Harness, HarnessSetup};
 use serde_json::json;
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 /// A session whose questions the test answers, and a tool that asks.
@@ -136,4 +139,64 @@ async fn a_grant_is_bound_to_the_tools_hash() {
         assert!(kit.call("note", json!({})).await.outcome.is_completed());
         assert_eq!(kit.answers().asked().len(), asked, "{hash}");
     }
+}
+
+#[tokio::test]
+async fn a_rule_is_offered_only_where_it_would_hold() {
+    let rules = vec![(Action::Ask, "note".to_owned())];
+    let answers = Answers::script([Answer::Session, Answer::Once]);
+    let kit = Harness::with(HarnessSetup { rules, answers, ..HarnessSetup::default() });
+    kit.register(probe("note").run(|_, _| async { Ok("noted") }));
+    kit.register(probe("other").asks().run(|_, _| async { Ok("noted") }));
+    for _ in 0..2 {
+        assert!(kit.call("note", json!({})).await.outcome.is_completed());
+    }
+    kit.call("other", json!({})).await;
+    let asked = kit.answers().asked();
+    assert_eq!(asked.len(), 3, "an answer for the session can't hold against a guard");
+    for guarded in asked.iter().take(2) {
+        assert!(guarded.rules.is_empty() && guarded.session.is_none(), "{guarded:?}");
+        assert!(guarded.why.iter().any(|why| why.gate == "approval"), "{:?}", guarded.why);
+    }
+    assert_eq!(
+        (asked[2].rules.len(), asked[2].session.as_deref(), asked[2].why.len()),
+        (1, Some("other"), 1)
+    );
+}
+
+/// Somebody else, who refuses `note` from some time on.
+#[derive(Default)]
+struct Elsewhere {
+    is_due: AtomicBool,
+}
+
+impl Renewal for Elsewhere {
+    fn is_due(&self) -> bool {
+        self.is_due.swap(false, Ordering::SeqCst)
+    }
+
+    fn renew(&self, policy: &mut Policy) {
+        policy.rules.push(Rule::parse(Action::Deny, "note", &RuleOrigin::default()).unwrap());
+    }
+}
+
+#[tokio::test]
+async fn what_is_said_elsewhere_holds_from_the_next_call_on_also_for_a_child() {
+    let kit = Harness::new();
+    kit.register(probe("note").run(|_, _| async { Ok("noted") }));
+    let elsewhere = Arc::new(Elsewhere::default());
+    let session = session_of(&kit, "renewed", |setup| SessionSetup {
+        renewal: Some(Arc::clone(&elsewhere) as Arc<dyn Renewal>),
+        ..setup
+    });
+    let child =
+        session_of(&kit, "child", |setup| SessionSetup { parent: Some(Arc::clone(&session)), ..setup });
+    let call = |session: &Arc<Session>| kit.executor().submit(session, request("note", &json!({})));
+    assert!(call(&session).await.outcome.is_completed() && call(&child).await.outcome.is_completed());
+    elsewhere.is_due.store(true, Ordering::SeqCst);
+    for session in [&child, &session] {
+        let ended = call(session).await;
+        assert!(matches!(&ended.outcome, Outcome::Denied { why, .. } if why.gate == "deny"), "{ended:?}");
+    }
+    assert_eq!(session.policy().rules.len(), 1, "taken over once");
 }

@@ -62,7 +62,8 @@ async fn a_long_result_is_cut_with_a_count_and_is_whole_on_disk() {
     assert_eq!((cut.total_bytes, cut.total_lines, cut.shown_lines), (60_000, 1_200, 1_024));
     let path = cut.path.expect("the whole is kept");
     assert!(
-        shown.contains("[… 176 lines (8800 bytes) left out; all of it is in ") && shown.contains(&path),
+        shown.contains("[… 176 lines (8800 bytes) left out; all of this output is in ")
+            && shown.contains(&path),
         "{path}"
     );
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text(1_200, 50));

@@ -84,3 +84,12 @@ async fn what_isnt_judged_at_all_is_explained_too() {
         Some(("parse", "invalid"))
     );
 }
+
+#[tokio::test]
+async fn two_rules_that_say_the_same_are_told_once() {
+    let rules = vec![(Action::Ask, "*".to_owned()), (Action::Ask, "*".to_owned())];
+    let kit = Harness::with(HarnessSetup { rules, ..HarnessSetup::default() });
+    kit.register(note(&Arc::default()));
+    let explained = kit.executor().explain(kit.session(), &request("note", &json!({"path": "a.txt"})));
+    assert_eq!(explained.reason.matches("the rule \"*\" asks for it").count(), 1, "{}", explained.reason);
+}

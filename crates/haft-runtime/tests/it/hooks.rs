@@ -128,6 +128,17 @@ async fn a_rewritten_input_runs_after_it_was_validated_and_judged_again() {
 }
 
 #[tokio::test]
+async fn an_input_that_a_hook_spoilt_is_not_blamed_on_the_model() {
+    let kit = Harness::new();
+    kit.register(note(false));
+    let spoils = Hook { name: "spoiler".to_owned(), ..rewrites(&json!({"path": 7})) };
+    let told = call(&kit, &session(&kit, vec![spoils], None)).await.output.joined_text();
+    for part in ["Invalid input", "as rewritten by the hook \"spoiler\" at c.toml:7", "wasn't at fault"] {
+        assert!(told.contains(part), "no {part:?} in {told}");
+    }
+}
+
+#[tokio::test]
 async fn an_allow_settles_what_no_guard_asks_and_beats_none() {
     let kit = Harness::answering(Answers::no());
     kit.register(note(true));

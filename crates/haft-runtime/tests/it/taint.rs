@@ -1,8 +1,8 @@
 //! Private data, strangers' words and a way out: any two run, the third asks, by whatever path the first two came.
 
 use crate::kit::{getter, probe, put_input, putter, request, session_of};
-use haft_core::{Answer, AnyTool, Effects, Ended, Outcome, Spec, Touch};
-use haft_policy::{Mode, Policy};
+use haft_core::{Answer, AnyTool, Effects, Ended, Event, Outcome, Progress, Spec, StateFolder, Touch};
+use haft_policy::{Mode, Policy, Taint};
 use haft_runtime::SessionSetup;
 use haft_test::{Answers, Harness};
 use serde_json::{Value, json};
@@ -177,4 +177,92 @@ async fn no_tool_takes_the_marks_away() {
     kit.call("forget", json!({})).await;
     let again = kit.open_session("test").unwrap();
     assert_eq!(again.policy().marks.untrusted.len(), 1);
+}
+
+/// `trade`: contacts a host, and returns what strangers there say.
+fn trader() -> Arc<dyn AnyTool> {
+    probe("trade")
+        .with(from_strangers)
+        .touches(|_| Effects::Only(vec![Touch::Host("b.example".into())]))
+        .run(|_, _| async { Ok("words of b") })
+}
+
+#[tokio::test]
+async fn an_answer_for_a_way_holds_though_the_call_brings_words_back() {
+    let kit = harness(Answers::script([Answer::Once, Answer::Session]));
+    kit.register(trader());
+    kit.call("web", json!({})).await;
+    read_private(&kit).await;
+    for _ in 0..3 {
+        assert_eq!(kit.call("trade", json!({})).await.outcome, Outcome::Completed);
+    }
+    assert_eq!(kit.answers().asked().len(), 2);
+}
+
+#[tokio::test]
+async fn reading_back_what_the_session_wrote_brings_nothing_new() {
+    let kit = harness(Answers::script([Answer::Once, Answer::Session, Answer::Deny { feedback: None }]));
+    kit.call("web", json!({})).await;
+    read_private(&kit).await;
+    assert_eq!(send(&kit).await.outcome, Outcome::Completed);
+    for _ in 0..3 {
+        kit.call("put", json!({"path": "notes", "text": "what a stranger said"})).await;
+        kit.call("get", json!({"path": "notes"})).await;
+    }
+    let marks = kit.session().policy().marks.clone();
+    assert_eq!((marks.private.len(), marks.untrusted.len()), (1, 1), "{marks:?}");
+    assert_eq!(send(&kit).await.outcome, Outcome::Completed, "the answer still holds");
+    assert_eq!(kit.answers().asked().len(), 2);
+
+    // What another session wrote is news.
+    let other = session_of(&kit, "other", |setup| setup);
+    other.refresh();
+    kit.executor().submit(&other, request("web", &json!({}))).await;
+    kit.executor().submit(&other, request("put", &json!({"path": "theirs", "text": "x"}))).await;
+    kit.call("get", json!({"path": "theirs"})).await;
+    let untrusted = kit.session().policy().marks.untrusted.clone();
+    assert!(untrusted.last().unwrap().what.ends_with("theirs (holds: web)"), "{untrusted:?}");
+    assert!(denied(&send(&kit).await));
+}
+
+#[tokio::test]
+async fn a_list_of_marked_files_that_cannot_be_read_marks_everything() {
+    let kit = harness(Answers::script([]));
+    let list = StateFolder::path(&**kit.state(), "marked-files.json");
+    std::fs::write(&list, "{").unwrap();
+    kit.call("get", json!({"path": "plain"})).await;
+    let marks = kit.session().policy().marks.clone();
+    for list in [&marks.private, &marks.untrusted] {
+        assert!(list.len() == 1 && list[0].what.contains("can't be read"), "{marks:?}");
+    }
+    kit.call("put", json!({"path": "notes", "text": "x"})).await;
+    let written: Value = serde_json::from_slice(&std::fs::read(&list).unwrap()).unwrap();
+    assert!(written["lost"] == true && written["files"].as_object().unwrap().len() == 1, "{written}");
+    // The next session still can't tell what is marked.
+    let later = session_of(&kit, "later", |setup| setup);
+    later.refresh();
+    kit.executor().submit(&later, request("get", &json!({"path": "plain"}))).await;
+    assert!(!later.policy().marks.private.is_empty() && !later.policy().marks.untrusted.is_empty());
+}
+
+#[tokio::test]
+async fn a_warning_is_given_once_where_the_setting_wants_no_more() {
+    let kit = harness(Answers::yes());
+    let session = session_of(&kit, "warned", |setup| {
+        let policy = Policy { taint: Taint::Warn, ..setup.policy };
+        SessionSetup { policy, approver: Arc::new(kit.answers().clone()), ..setup }
+    });
+    session.refresh();
+    let call = |tool: &str, input: Value| kit.executor().submit(&session, request(tool, &input));
+    call("web", json!({})).await;
+    call("get", json!({"path": ".env"})).await;
+    let mut events = session.events();
+    assert_eq!(call("send", json!({"host": "b.example"})).await.outcome, Outcome::Completed);
+    let mut warnings = Vec::new();
+    while let Some(event) = events.try_next() {
+        if let Event::Progress { progress: Progress::Warning(text), .. } = event {
+            warnings.push(text);
+        }
+    }
+    assert!(warnings.len() == 1 && warnings[0].contains("b.example"), "{warnings:?}");
 }

@@ -461,3 +461,71 @@ fn whatever_was_done_undoing_all_is_the_identity() {
     });
     done.unwrap();
 }
+
+#[tokio::test]
+async fn folders_that_a_call_made_go_again_where_they_are_empty() {
+    let kit = kit();
+    put(&kit, "n1/n2/f", "x").await;
+    put(&kit, "m1/f", "x").await;
+    kit.write("m1/other", "y");
+    let ended = kit.call("undo", json!({"session": true})).await;
+    let text = ended.output.joined_text();
+    assert!(ended.outcome.is_completed(), "{text}");
+    assert!(text.contains("Folders removed: n1, n1/n2"), "{text}");
+    assert!(!kit.path("n1").exists() && kit.path("m1/other").exists());
+    undo(&kit, json!({"call": ended.call.to_string()})).await;
+    assert_eq!(kit.read("n1/n2/f"), b"x");
+}
+
+#[tokio::test]
+async fn a_file_that_had_two_names_comes_back_and_the_loss_is_named() {
+    let kit = kit();
+    kit.write("a", "one\n");
+    fs::hard_link(kit.path("a"), kit.path("b")).unwrap();
+    kit.call("drop", json!({"path": "a"})).await;
+    let dry = undo(&kit, json!({"dryRun": true})).await;
+    assert!(dry.contains("it had 2 names (hard links)"), "{dry}");
+    let text = undo(&kit, json!({})).await;
+    assert!(text.contains("it had 2 names (hard links)"), "{text}");
+    assert_eq!(kit.read("a"), b"one\n");
+}
+
+#[tokio::test]
+async fn what_was_taken_back_already_is_not_taken_back_again() {
+    let kit = kit();
+    kit.write("a", "one\n");
+    put(&kit, "a", "two\n").await;
+    let stale = kit.open_session("test").unwrap();
+    undo(&kit, json!({"call": "1"})).await;
+    let text = refused(&kit, json!({"call": "1"}), FailureKind::Conflict).await;
+    assert!(text.contains("call 1 (put) was taken back already, by the undo 2"), "{text}");
+    // Another process, which was started before, knows of it too.
+    let ended = kit.executor().submit(&stale, request("undo", &json!({}))).await;
+    assert!(!ended.outcome.is_completed(), "{}", ended.output.joined_text());
+    assert_eq!(kit.read("a"), b"one\n");
+}
+
+#[tokio::test]
+async fn what_is_so_already_is_said_and_counts_as_undone() {
+    let kit = kit();
+    kit.write("a", "one\n");
+    put(&kit, "a", "two\n").await;
+    kit.write("a", "one\n");
+    let text = undo(&kit, json!({})).await;
+    assert!(text.starts_with("Nothing had to be changed to undo call 1 (put)."), "{text}");
+    refused(&kit, json!({}), FailureKind::NotFound).await;
+}
+
+#[tokio::test]
+async fn a_content_that_cannot_be_kept_is_told_at_once_and_at_the_undo() {
+    let kit = kit();
+    kit.write("a", "one\n");
+    fs::create_dir_all(kit.state().root.join("sessions/test")).unwrap();
+    // A file where the folder of the contents should be.
+    fs::write(kit.state().root.join("sessions/test/content"), "").unwrap();
+    let ended = put(&kit, "a", "two\n").await;
+    let text = ended.output.joined_text();
+    assert!(text.contains("This change can't be undone: a: the content before isn't kept ("), "{text}");
+    let text = refused(&kit, json!({}), FailureKind::Conflict).await;
+    assert!(text.contains("the content before isn't kept of a ("), "{text}");
+}

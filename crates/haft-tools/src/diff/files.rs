@@ -45,12 +45,19 @@ pub(crate) fn compare(a: Side<'_>, b: Side<'_>, context: usize) -> String {
 }
 
 fn is_binary(bytes: &[u8]) -> bool {
-    binary::is_binary(bytes.get(..binary::HEAD_BYTES).unwrap_or(bytes))
+    binary::is_binary(head(bytes)) || binary::wide(head(bytes)).is_some()
+}
+
+fn head(bytes: &[u8]) -> &[u8] {
+    bytes.get(..binary::HEAD_BYTES).unwrap_or(bytes)
 }
 
 fn described(side: Side<'_>) -> String {
     let len = u64::try_from(side.bytes.len()).unwrap_or(u64::MAX);
-    format!("{} is binary ({}, {})", side.name, binary::kind(side.bytes), size(len))
+    match binary::wide(head(side.bytes)) {
+        Some(coding) => format!("{} is {coding} ({}); convert it to compare it", side.name, size(len)),
+        None => format!("{} is binary ({}, {})", side.name, binary::kind(side.bytes), size(len)),
+    }
 }
 
 /// Lines end with line feeds from here on, so that they can be parted.
@@ -145,5 +152,7 @@ mod tests {
         let said = compared(&wide, b"x\n", 3);
         assert!(said.contains("the same lines") && said.contains("a is UTF-16LE, b is UTF-8"), "{said}");
         assert_eq!(compared(b"\0\x01", b"x", 3), "a and b differ. a is binary (unknown type, 2 B).");
+        let said = compared(b"x\0\n\0", b"x\n", 3);
+        assert!(said.contains("a is UTF-16LE without a byte order mark (4 B); convert it"), "{said}");
     }
 }

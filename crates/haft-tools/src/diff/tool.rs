@@ -20,6 +20,8 @@ use std::sync::Arc;
 const FILE_MAX_BYTES: u64 = 16 << 20;
 /// So many changed files are shown in one call.
 const NAMES_MAX: usize = 500;
+/// So many names that nothing has are told.
+const MISSING_MAX: usize = 5;
 /// So long may their names be together: they are handed over as arguments.
 const NAMES_MAX_BYTES: usize = 100_000;
 
@@ -135,6 +137,8 @@ struct Names {
     /// git's list was too long.
     is_cut: bool,
     untracked: u64,
+    /// What was asked for and is neither there nor changed.
+    missing: Vec<String>,
 }
 
 async fn changes(cx: &Cx, staged: bool, wanted: &[String], context: usize) -> Result<Output, Failure> {
@@ -181,10 +185,22 @@ async fn names(cx: &Cx, git: &Git<'_>, staged: bool, wanted: &[String]) -> Resul
         arguments.extend(wanted.iter().map(String::as_str));
         untracked = u64::try_from(git.list(&arguments).await?.parts().count()).unwrap_or(u64::MAX);
     }
-    let (files, cancel) = (Arc::clone(&cx.world.files), cx.cancel.clone());
+    let (files, cancel, wanted) = (Arc::clone(&cx.world.files), cx.cancel.clone(), wanted.to_vec());
     cx.blocking(move || {
         let mut names = Names { is_cut: !changed.is_whole, untracked, ..Names::default() };
         let workspace = files.workspace();
+        for path in wanted.into_iter().filter(|_| changed.is_whole) {
+            if cancel.is_fired() {
+                return Err(Failure::cancelled());
+            }
+            let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+            let plain = parts.join("/");
+            let is_changed = || changed.parts().any(|name| is_within(name, &plain));
+            let at = if plain.is_empty() { workspace.clone() } else { workspace.join(&plain) };
+            if files.stat(&at).is_err_and(|failure| failure.kind == FailureKind::NotFound) && !is_changed() {
+                names.missing.push(plain);
+            }
+        }
         let mut bytes = 0;
         for name in changed.parts() {
             if cancel.is_fired() {
@@ -219,6 +235,12 @@ async fn names(cx: &Cx, git: &Git<'_>, staged: bool, wanted: &[String]) -> Resul
     .await
 }
 
+/// Whether the path of a file is this one, or lies beneath it.
+fn is_within(name: &[u8], path: &str) -> bool {
+    let rest = name.strip_prefix(path.as_bytes());
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
 fn notes(names: &Names, staged: bool, is_unchanged: bool) -> Vec<String> {
     let mut notes = Vec::new();
     if is_unchanged && names.left_out == 0 {
@@ -228,9 +250,16 @@ fn notes(names: &Names, staged: bool, is_unchanged: bool) -> Vec<String> {
             "Nothing has changed against the index; what is staged shows with staged=true.".to_owned()
         });
     }
+    for path in names.missing.iter().take(MISSING_MAX) {
+        notes.push(format!("({path}: nothing has that path, and no change of it is listed; check the name)"));
+    }
+    if let Some(more) = names.missing.len().checked_sub(MISSING_MAX).filter(|more| *more > 0) {
+        let names = counted(u64::try_from(more).unwrap_or(u64::MAX), "further name");
+        notes.push(format!("({names} in paths that nothing has)"));
+    }
     if names.denied > 0 {
         let files = counted(names.denied, "changed file");
-        notes.push(format!("({files} left out: rules deny reading, or the system does)"));
+        notes.push(format!("({files} left out: they may hold secrets, or rules deny reading them)"));
     }
     if names.unnamed > 0 {
         let files = counted(names.unnamed, "changed file");
@@ -262,6 +291,23 @@ mod tests {
         for outside in ["/w2/a", "../a", "a/../../b", "/etc/passwd", ""] {
             assert!(paths(outside).unwrap_err().contains("/paths must lie"), "{outside}");
         }
+    }
+
+    #[test]
+    fn a_path_holds_what_lies_beneath_it() {
+        for (name, path, within) in
+            [("a/b", "a", true), ("a/b", "a/b", true), ("ab", "a", false), ("a", "a/b", false)]
+        {
+            assert_eq!(is_within(name.as_bytes(), path), within, "{name} in {path}");
+        }
+    }
+
+    #[test]
+    fn paths_that_nothing_has_are_named() {
+        let missing = (0..7).map(|number| format!("nope{number}")).collect();
+        let said = notes(&Names { missing, ..Names::default() }, false, false).join("\n");
+        assert!(said.starts_with("(nope0: nothing has that path") && !said.contains("nope5"), "{said}");
+        assert!(said.ends_with("(2 further names in paths that nothing has)"), "{said}");
     }
 
     #[test]

@@ -2,10 +2,10 @@
 //!
 //! Pure and on bytes: the text may hold bytes that are no characters, which nothing typed ever matches. Exact
 //! places count first. Only where there is none, and exactly one place differs in nothing but line ends, then
-//! trailing blanks, then look-alikes, then indentation, is that place taken, and the kind is told.
+//! trailing blanks, then look-alikes, then accents, then indentation, is that place taken, and the kind is told.
 
 use super::{
-    fold::{End, Fold, fold, trim_end},
+    fold::{End, Fold, fold, starts_inside, trim_end},
     indent::{Shift, indent},
 };
 use crate::text::ends::with_feeds;
@@ -37,6 +37,8 @@ pub(crate) enum Kind {
     TrailingBlanks,
     /// In quotes or blanks that look alike.
     LookAlikes,
+    /// In whether a letter and its accents are one character.
+    Accents,
     /// In its indentation.
     Indentation,
 }
@@ -49,6 +51,7 @@ impl Kind {
             Self::LineEnds => "line ends",
             Self::TrailingBlanks => "blanks at line ends",
             Self::LookAlikes => "quotes or blanks that look alike",
+            Self::Accents => "whether accents are characters of their own",
             Self::Indentation => "indentation",
         }
     }
@@ -113,6 +116,7 @@ fn find_as_it_is(text: &[u8], wanted: &Wanted<'_>) -> Result<Vec<Hit>, Miss> {
         (Fold::LineEnds, Kind::LineEnds),
         (Fold::TrailingBlanks, Kind::TrailingBlanks),
         (Fold::LookAlikes, Kind::LookAlikes),
+        (Fold::Accents, Kind::Accents),
     ] {
         if let Some(hit) = folded(text, wanted, step, kind)? {
             return Ok(vec![hit]);
@@ -163,6 +167,13 @@ fn folded(text: &[u8], wanted: &Wanted<'_>, step: Fold, kind: Kind) -> Result<Op
     starts.retain(|start| {
         !needs_line_end || whole.bytes().get(start + length).is_none_or(|byte| *byte == b'\n')
     });
+    if step >= Fold::Accents {
+        // No part of a letter is replaced without the rest of it.
+        starts.retain(|start| {
+            let after = whole.bytes().get(start + length..).unwrap_or_default();
+            !starts_inside(after) && !starts_inside(old.bytes())
+        });
+    }
     let start = match starts.as_slice() {
         [] => return Ok(None),
         [start] => *start,
@@ -394,6 +405,21 @@ mod tests {
         );
         // A dropped blank must be a trailing one in the text too.
         assert_eq!(find(b"foobar\n", &wanted("foo ", "x ")), Err(Miss::Nowhere));
+    }
+
+    #[test]
+    fn letters_and_their_accents_match_however_they_are_written() {
+        check("x cafe\u{301} y\n", "caf\u{e9} y", "th\u{e9}", "x th\u{e9}\n", Kind::Accents);
+        check("x caf\u{e9} y\n", "cafe\u{301} y", "the\u{301}", "x the\u{301}\n", Kind::Accents);
+        check("“e\u{301}”\r\nb", "\"\u{e9}\"\nb", "c\nd", "c\r\nd", Kind::Accents);
+        // Never a part of a letter.
+        let part = wanted("\u{e9} q", "x");
+        assert_eq!(find("e\u{301} q\u{307}".as_bytes(), &part), Err(Miss::Nowhere));
+        let twice = "e\u{301}a e\u{301}a";
+        let places = Miss::Several(Kind::Accents, vec![0, 5]);
+        assert_eq!(find(twice.as_bytes(), &wanted("\u{e9}a", "x")), Err(places));
+        // An exact place wins.
+        check("e\u{301}a \u{e9}a", "\u{e9}a", "x", "e\u{301}a x", Kind::Exact);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The lines of a text most like some that aren't in it, and how they differ.
 
 use crate::text::{View, visible};
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
+use unicode_normalization::{char::is_combining_mark, is_nfc};
 
 /// Only so many lines of a text are looked at.
 const TEXT_LINES_MAX: usize = 100_000;
@@ -40,7 +41,7 @@ pub(crate) fn nearest(text: &[u8], old: &str) -> Option<String> {
             continue;
         }
         let number = (from + index).to_string();
-        let (real, typed) = (real.map(View::shown), View::shown(typed));
+        let (real, typed) = (real.map(marked), marked(typed));
         let start = real.as_deref().map_or(0, |real| excerpt_start(real, &typed));
         let real = real
             .as_deref()
@@ -57,6 +58,23 @@ pub(crate) fn nearest(text: &[u8], old: &str) -> Option<String> {
         let _ = write!(out, "\n… {} more lines differ", shown - SHOWN_LINES);
     }
     Some(out)
+}
+
+/// A line for readers; where its accents are characters of their own, which can't be seen, they are escaped.
+fn marked(line: &[u8]) -> Cow<'_, str> {
+    let shown = View::shown(line);
+    if shown.is_ascii() || is_nfc(&shown) {
+        return shown;
+    }
+    let mut out = String::with_capacity(shown.len());
+    for character in shown.chars() {
+        if is_combining_mark(character) {
+            out.extend(character.escape_unicode());
+        } else {
+            out.push(character);
+        }
+    }
+    Cow::Owned(out)
 }
 
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -136,6 +154,12 @@ mod tests {
             nearest(text, "    a = 1").unwrap(),
             "Nearest is line 2 (→ is a tab, · a blank):\nfile 2│····a··=··1\nold   │····a·=·1"
         );
+    }
+
+    #[test]
+    fn accents_that_are_characters_of_their_own_are_shown() {
+        let shown = nearest("let cafe\u{301} = 1;\n".as_bytes(), "let caf\u{e9} = 2;").unwrap();
+        assert!(shown.ends_with("│let·cafe\\u{301}·=·1;\nold   │let·caf\u{e9}·=·2;"), "{shown}");
     }
 
     #[test]

@@ -6,14 +6,15 @@ use super::{
     plan::{Change, apply, carry, digest, plan},
 };
 use crate::text::{
-    Coding, LineEnd, View,
+    Coding, LineEnd, View, binary,
     diff::{Diff, diff},
-    paths,
+    foreign::Foreign,
+    names, paths,
     whole::{count_lines, read_whole, sha256_hex},
 };
 use haft_core::{
-    Cancel, Cx, Effects, Failure, FailureKind, FileChange, Files, Output, Permission, Preview, RealPath,
-    Risk, Seen, SessionView, Spec, Tool, Touch, WriteMode,
+    Cancel, Cx, Effects, Failure, FailureKind, FileChange, Files, Output, PathArg, Permission, Preview,
+    RealPath, Risk, Seen, SessionView, Spec, Tool, Touch, WriteMode,
 };
 use serde_json::json;
 use std::{fmt::Write as _, sync::Arc};
@@ -77,10 +78,13 @@ impl Tool for EditTool {
 struct Job {
     files: Arc<dyn Files>,
     at: RealPath,
+    /// The path as it was written.
+    written: PathArg,
     /// The path as it is written for readers.
     name: String,
     edits: Vec<Replacement>,
     seen: Option<Seen>,
+    foreign: Foreign,
     cancel: Cancel,
 }
 
@@ -114,18 +118,50 @@ impl Job {
         let seen = cx.session.seen(&at);
         let files = Arc::clone(&cx.world.files);
         let name = paths::shown(&at, &files.workspace());
-        Ok(Self { files, at, name, edits: input.edits()?, seen, cancel: cx.cancel.clone() })
+        Ok(Self {
+            files,
+            at,
+            written: input.path.clone(),
+            name,
+            edits: input.edits()?,
+            seen,
+            foreign: Foreign::of(cx),
+            cancel: cx.cancel.clone(),
+        })
     }
 
     fn ready(&self) -> Result<Ready, Failure> {
         let before = read_whole(&*self.files, &self.at, &self.cancel).map_err(|failure| {
-            let is_missing = failure.kind == FailureKind::NotFound;
-            let next = if is_missing { "; a new file is made with write" } else { "" };
-            Failure { text: format!("{}{next}", failure.text), ..failure }
+            if failure.kind != FailureKind::NotFound {
+                return failure;
+            }
+            let alike = names::alike(&*self.files, &self.written, &self.at);
+            let text = alike.map_or(failure.text, |alike| alike.missing(&self.name));
+            Failure { text: format!("{text}; a new file is made with write"), ..failure }
         })?;
-        let changes = plan(&self.name, &before, &self.edits)?;
+        if let Some(refusal) = binary::refusal(&self.name, &before) {
+            return Err(refusal);
+        }
+        let before_hash = sha256_hex(&before);
+        let changes = match plan(&self.name, &before, &self.edits) {
+            Ok(changes) => changes,
+            Err(failure) => return Err(self.with_foreign_change(failure, &before, &before_hash)),
+        };
         let after = apply(&before, &changes);
-        Ok(Ready { before_hash: sha256_hex(&before), before, after, changes })
+        Ok(Ready { before, before_hash, after, changes })
+    }
+
+    /// Where a place isn't there any more, what somebody else made of the file says why.
+    fn with_foreign_change(&self, failure: Failure, now: &[u8], hash: &str) -> Failure {
+        let is_stale = self.foreign.is_stale(&self.at, self.seen.as_ref(), hash);
+        let Some(seen) = self.seen.as_ref().filter(|_| is_stale && failure.kind == FailureKind::Conflict)
+        else {
+            return failure;
+        };
+        let change = self.foreign.change(&self.at, seen, now);
+        let text =
+            format!("{}\nThe file was changed elsewhere since it was last read.{change}", failure.text);
+        Failure { text, ..failure }
     }
 
     /// Reads, computes and writes over exactly what was read; again where somebody else was faster, as
@@ -166,20 +202,22 @@ impl Job {
         let hash = sha256_hex(&ready.after);
         let total = count_lines(View::of(&ready.after, Coding::of(&ready.after)).text());
         let mut text = describe(&self.name, &ready.changes);
-        let seen = match &self.seen {
-            Some(seen) if *seen.hash == *ready.before_hash => {
-                let is_known = seen.is_whole() || ready.keeps_line_ends();
-                is_known.then(|| carry(seen, &ready.changes, &hash, total))
-            }
-            Some(_) => {
-                text.push_str(
-                    "\nThe file was changed elsewhere since it was last read; these places were still \
-                     as given.",
-                );
-                None
-            }
-            None => None,
-        };
+        if let Some(note) = change.note(&self.name) {
+            text.push('\n');
+            text.push_str(&note);
+        }
+        let known = self.seen.as_ref().filter(|seen| *seen.hash == *ready.before_hash);
+        let seen = known
+            .filter(|seen| seen.is_whole() || ready.keeps_line_ends())
+            .map(|seen| carry(seen, &ready.changes, &hash, total));
+        if let Some(old) = &self.seen
+            && self.foreign.is_stale(&self.at, Some(old), &ready.before_hash)
+        {
+            text.push_str(
+                "\nThe file was changed elsewhere since it was last read; these places were still as given.",
+            );
+            text.push_str(&self.foreign.change(&self.at, old, &ready.before));
+        }
         let diff = ready.diff(&self.name);
         Output {
             seen: seen.map(|seen| (self.at.clone(), seen)).into_iter().collect(),
@@ -209,7 +247,7 @@ fn describe(name: &str, changes: &[Change]) -> String {
         let done = match change.kind {
             Kind::LineEnds => "; new lines got the file's line ends.",
             Kind::Indentation => "; new was given the file's indentation.",
-            Kind::Exact | Kind::TrailingBlanks | Kind::LookAlikes => "; new is as given.",
+            Kind::Exact | Kind::TrailingBlanks | Kind::LookAlikes | Kind::Accents => "; new is as given.",
         };
         text.push_str(done);
     }

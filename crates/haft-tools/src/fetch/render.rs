@@ -7,7 +7,7 @@ use super::{
     json,
 };
 use crate::text::{grouped, size, visible};
-use haft_core::{Failure, WebPage, WebUrl};
+use haft_core::{Failure, WebPage};
 use htmd::{
     HtmlToMarkdown,
     options::{BulletListMarker, Options},
@@ -32,6 +32,10 @@ pub(super) fn render(page: &WebPage, format: Format) -> Result<String, Failure> 
         ));
     }
     let mut text = head(page, &content.media_type);
+    if page.cut {
+        // Before the content, whose end may be cut off again.
+        let _ = write!(text, "[{}]\n\n", cut(page));
+    }
     match (format, content.kind) {
         (Format::Raw, _) => {
             let _ = writeln!(text, "HTTP {}", page.status);
@@ -47,15 +51,12 @@ pub(super) fn render(page: &WebPage, format: Format) -> Result<String, Failure> 
             let source = content.text();
             text.push_str(&json::pretty(&source).unwrap_or(source));
         }
-        (Format::Markdown, Kind::Html) => text.push_str(&markdown(&content.text(), &page.url)?),
+        (Format::Markdown, Kind::Html) => text.push_str(&markdown(page, &content.text())?),
         (Format::Text, Kind::Html) => {
             let simple = simplify(&content.text(), &page.url, Wanted::Words);
-            titled(&mut text, &simple.title, &simple.body);
+            titled(&mut text, &simple.title, body_of(page, &simple.body));
         }
         (Format::Markdown | Format::Text, _) => text.push_str(&content.text()),
-    }
-    if page.cut {
-        let _ = write!(text, "\n[{}]", cut(page));
     }
     Ok(text)
 }
@@ -98,11 +99,11 @@ fn head(page: &WebPage, media_type: &str) -> String {
 
 fn cut(page: &WebPage) -> String {
     let got = grouped(bytes(page));
-    let rest = match page.whole_bytes.and_then(|whole| whole.checked_sub(bytes(page))) {
-        Some(rest) => format!("{} bytes more", grouped(rest)),
-        None => "more".to_owned(),
+    let whole = match page.whole_bytes.filter(|whole| *whole > bytes(page)) {
+        Some(whole) => format!("at {got} of {} bytes", grouped(whole)),
+        None => format!("after {got} bytes, and there is more"),
     };
-    format!("{got} bytes were read, there are {rest}; a larger maxBytes reads on, `save` takes it whole")
+    format!("Cut {whole}: a larger maxBytes reads on, `save` takes it whole")
 }
 
 fn bytes(page: &WebPage) -> u64 {
@@ -120,7 +121,8 @@ fn checked(page: &WebPage, source: &str) -> Result<String, Failure> {
     })
 }
 
-fn markdown(source: &str, url: &WebUrl) -> Result<String, Failure> {
+fn markdown(page: &WebPage, source: &str) -> Result<String, Failure> {
+    let url = &page.url;
     let simple = simplify(source, url, Wanted::Markup);
     let options = Options {
         bullet_list_marker: BulletListMarker::Dash,
@@ -133,7 +135,7 @@ fn markdown(source: &str, url: &WebUrl) -> Result<String, Failure> {
             .diagnose(error.to_string())
     })?;
     let mut text = String::with_capacity(body.len() + 256);
-    titled(&mut text, &simple.title, &body);
+    titled(&mut text, &simple.title, body_of(page, &body));
     if simple.flattened > 0 {
         let count = grouped(simple.flattened);
         let _ = write!(text, "\n[{count} elements more than {DEPTH_MAX} deep are shown without their form]");
@@ -142,21 +144,26 @@ fn markdown(source: &str, url: &WebUrl) -> Result<String, Failure> {
 }
 
 fn titled(text: &mut String, title: &str, body: &str) {
-    let body = body.trim();
     if !title.is_empty() {
         let _ = write!(text, "Title: {title}\n\n");
     }
-    text.push_str(if body.is_empty() {
-        "[The page has no text of its own; it may need scripts.]"
-    } else {
-        body
-    });
+    text.push_str(body);
     text.push('\n');
+}
+
+/// The words of a page, or why there are none.
+fn body_of<'b>(page: &WebPage, body: &'b str) -> &'b str {
+    match body.trim() {
+        "" if page.cut => "[No text stands in what was read of the page.]",
+        "" => "[The page has no text of its own; it may need scripts.]",
+        body => body,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haft_core::WebUrl;
 
     fn page(media_type: &str, body: &str) -> WebPage {
         WebPage {
@@ -210,10 +217,17 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_out_is_counted() {
+    fn what_was_left_out_is_said_before_the_content() {
         let cut = WebPage { cut: true, whole_bytes: Some(12_345), ..page("text/plain", "four") };
         let text = body(&cut, Format::Text);
-        assert!(text.starts_with("four\n[4 bytes were read, there are 12,341 bytes more"), "{text}");
+        assert!(text.starts_with("[Cut at 4 of 12,345 bytes: a larger maxBytes reads on"), "{text}");
+        assert!(text.ends_with("]\n\nfour"), "{text}");
+        for format in [Format::Text, Format::Markdown] {
+            let page = WebPage { cut: true, ..page("text/html", "<title>T</title><div") };
+            let text = body(&page, format);
+            assert!(text.starts_with("[Cut after 20 bytes, and there is more"), "{text}");
+            assert!(text.contains("in what was read") && !text.contains("of its own"), "{text}");
+        }
     }
 
     #[test]

@@ -117,7 +117,7 @@ impl Tool for FetchTool {
             );
             return Ok(Output::text(text).with_metadata(metadata(&page)));
         }
-        if page.status >= 400 {
+        if page.status >= 300 {
             return Err(error_page(&page));
         }
         if let Some(path) = &input.save {
@@ -141,18 +141,42 @@ fn metadata(page: &WebPage) -> serde_json::Value {
     })
 }
 
-/// Adds how an operator allows what the guard refused.
+/// What the guard's refusal ends with, before the place.
+const ASK_TO_ALLOW: &str = ", or ask the user to allow ";
+
+/// Adds how an operator allows what the guard refused, or takes the advice away where nobody should.
 fn hinted(failure: Failure) -> Failure {
-    if failure.kind == FailureKind::Permission && failure.text.contains("ask the user to allow") {
-        let text = format!("{} (allowPrivate under [tools.fetch] in the settings)", failure.text);
-        return Failure { text, ..failure };
-    }
-    failure
+    let text = match failure.text.split_once(ASK_TO_ALLOW) {
+        Some((refusal, place)) if failure.kind == FailureKind::Permission => {
+            if may_be_allowed(refusal, place) {
+                format!("{} (allowPrivate under [tools.fetch] in the settings)", failure.text)
+            } else {
+                refusal.to_owned()
+            }
+        }
+        _ => return failure,
+    };
+    Failure { text, ..failure }
+}
+
+/// Whether it is a plain private place that the call itself names: not where a page leads to, not what a name turns
+/// out to mean, and no address that hands out a machine's keys.
+fn may_be_allowed(refusal: &str, place: &str) -> bool {
+    let host = place.rsplit_once(':').map_or(place, |(host, _)| host);
+    let is_plain = ["is a loopback address", "is a private address", "is a name within a machine or network"]
+        .iter()
+        .any(|why| refusal.contains(why));
+    let hands_out_keys = host.ends_with(".internal") || host.starts_with("[fd00:ec2:");
+    refusal.starts_with("hop 1,") && is_plain && !hands_out_keys
 }
 
 /// A page that says why there is none.
 fn error_page(page: &WebPage) -> Failure {
     let (kind, advice) = match page.status {
+        301 | 302 | 303 | 307 | 308 => {
+            (FailureKind::NotFound, "it redirects without a Location, so not to any page; use another URL")
+        }
+        300..=399 => (FailureKind::NotFound, "it gives no page by itself; use another URL"),
         401 | 403 | 407 | 451 => (FailureKind::Permission, "it isn't open to everybody; use another source"),
         404 | 410 => (FailureKind::NotFound, "correct the URL, or look for the page from its site's start"),
         408 | 425 | 429 => (FailureKind::Unavailable, "wait before fetching from this host again"),

@@ -31,6 +31,8 @@ pub(super) struct Query {
     pub(super) ignored: bool,
     /// Whether the caller named `tree`, so that rules which hide all of it give way.
     pub(super) named: bool,
+    /// Whether that is a folder in the workspace: rules give way too where they hide all that matches.
+    pub(super) within: bool,
     /// Most paths to keep.
     pub(super) limit: usize,
     /// Ends the walks early.
@@ -89,7 +91,8 @@ impl Query {
         }
         let report = self.walk(files, self.ignored, &mut found)?;
         found.report = report;
-        if found.entries == 0 && self.named && !self.ignored {
+        let gives_way = (found.entries == 0 && self.named) || (found.is_empty() && self.within);
+        if gives_way && !self.ignored && !self.cancel.is_fired() {
             found.report = self.walk(files, true, &mut found)?;
             found.unruled = true;
         }
@@ -156,6 +159,10 @@ impl Found {
             entries: 0,
             unruled: false,
         }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.newest.total() == 0 && self.links == 0 && self.special == 0
     }
 
     /// How many matches ignore rules keep from the list.

@@ -46,11 +46,13 @@ impl Split {
         let rest_text = rest.join("/");
         let literal = rest.iter().all(|part| is_literal(part)).then(|| rest_text.clone());
         let at_any_depth = !pattern.contains('/') && rest_text != "**";
+        // One that isn't ASCII is named as well, though its spelling is left to the pattern.
+        let named = !lead.is_empty() || matches!(rest, [first, _, ..] if is_literal(first));
         Ok(Self {
             base: join(path, pattern.starts_with('/'), lead),
             rest: if at_any_depth { format!("**/{rest_text}") } else { rest_text },
             literal,
-            named: !lead.is_empty(),
+            named,
         })
     }
 
@@ -125,7 +127,11 @@ mod tests {
         assert_eq!(Split::new(None, ".env").unwrap().literal.as_deref(), Some(".env"));
         assert_eq!(Split::new(None, "a/b.rs").unwrap().literal.as_deref(), Some("b.rs"));
         assert_eq!(Split::new(None, "a/b?.rs").unwrap().literal, None);
-        assert!(Split::new(None, "a/b.rs").unwrap().named && !Split::new(None, "b.rs").unwrap().named);
+        for (pattern, named) in
+            [("a/b.rs", true), ("b.rs", false), ("Café/*.rs", true), ("*/b.rs", false), ("Café.rs", false)]
+        {
+            assert_eq!(Split::new(None, pattern).unwrap().named, named, "{pattern}");
+        }
     }
 
     #[test]

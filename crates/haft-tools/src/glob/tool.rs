@@ -57,6 +57,7 @@ impl Tool for GlobTool {
             literal: split.literal,
             ignored: input.ignored.unwrap_or(false) || is_hidden,
             named: split.named || input.path.is_some(),
+            within: split.named || !tree.beneath.is_empty(),
             limit: usize::try_from(input.limit.filter(|limit| *limit > 0).unwrap_or(LIMIT).min(LIMIT_MAX))
                 .unwrap_or(usize::MAX),
             cancel: cx.cancel.clone(),

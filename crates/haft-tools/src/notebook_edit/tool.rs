@@ -6,14 +6,15 @@ use super::{
     step::Step,
 };
 use crate::text::{
-    Coding,
+    Coding, binary,
     diff::{Diff, diff},
-    paths,
+    foreign::Foreign,
+    names, paths,
     whole::{count_lines, read_whole, sha256_hex},
 };
 use haft_core::{
-    Cancel, Cx, Effects, Exposure, Failure, FailureKind, FileChange, Files, Output, Permission, Preview,
-    RealPath, Risk, Seen, SessionView, Spec, Tool, Touch, WriteMode,
+    Cancel, Cx, Effects, Exposure, Failure, FailureKind, FileChange, Files, Output, PathArg, Permission,
+    Preview, RealPath, Risk, Seen, SessionView, Spec, Tool, Touch, WriteMode,
 };
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -78,10 +79,13 @@ impl Tool for NotebookEditTool {
 struct Job {
     files: Arc<dyn Files>,
     at: RealPath,
+    /// The path as it was written.
+    written: PathArg,
     /// The path as it is written for readers.
     name: String,
     step: Step,
     seen: Option<Seen>,
+    foreign: Foreign,
     cancel: Cancel,
 }
 
@@ -116,11 +120,28 @@ impl Job {
         let seen = cx.session.seen(&at);
         let files = Arc::clone(&cx.world.files);
         let name = paths::shown(&at, &files.workspace());
-        Ok(Self { files, at, name, step: input.step()?, seen, cancel: cx.cancel.clone() })
+        Ok(Self {
+            files,
+            at,
+            written: input.path.clone(),
+            name,
+            step: input.step()?,
+            seen,
+            foreign: Foreign::of(cx),
+            cancel: cx.cancel.clone(),
+        })
     }
 
     fn ready(&self) -> Result<Ready, Failure> {
-        let before = read_whole(&*self.files, &self.at, &self.cancel)?;
+        let before = read_whole(&*self.files, &self.at, &self.cancel).map_err(|failure| {
+            let is_missing = failure.kind == FailureKind::NotFound;
+            let alike = is_missing.then(|| names::alike(&*self.files, &self.written, &self.at)).flatten();
+            let text = alike.map_or(failure.text, |alike| alike.missing(&self.name));
+            Failure { text, ..failure }
+        })?;
+        if let Some(refusal) = binary::refusal(&self.name, &before) {
+            return Err(refusal);
+        }
         let mark = match Coding::of(&before) {
             coding @ (Coding::Utf8 | Coding::Utf8Bom) => coding.bom(),
             other => {
@@ -172,11 +193,24 @@ impl Job {
         let is_known =
             self.seen.as_ref().is_some_and(|seen| *seen.hash == *ready.before_hash && seen.is_whole());
         let seen = is_known.then(|| Seen::whole(&sha256_hex(&ready.after), count_lines(&ready.after)));
+        let mut text = ready.says.clone();
+        if let Some(note) = change.note(&self.name) {
+            text.push('\n');
+            text.push_str(&note);
+        }
+        if let Some(old) = &self.seen
+            && self.foreign.is_stale(&self.at, Some(old), &ready.before_hash)
+        {
+            text.push_str(
+                "\nThe notebook was changed elsewhere since it was last read; the cell was found as named.",
+            );
+            text.push_str(&self.foreign.change(&self.at, old, &ready.before));
+        }
         let diff = ready.diff(&self.name);
         Output {
             seen: seen.map(|seen| (self.at.clone(), seen)).into_iter().collect(),
             files: vec![change],
-            ..Output::text(ready.says.clone())
+            ..Output::text(text)
         }
         .with_metadata(json!({
             "path": self.at.absolute(),

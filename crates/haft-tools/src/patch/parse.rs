@@ -78,7 +78,8 @@ impl<'a> Source<'a> {
         } else {
             return;
         };
-        if self.lines.last().is_some_and(|last| last.trim() == end) {
+        // One line can't be both ends of a fence.
+        if self.lines.len() > 1 && self.lines.last().is_some_and(|last| last.trim() == end) {
             self.lines.pop();
             self.lines.drain(..1);
             self.first += 1;
@@ -141,6 +142,13 @@ mod tests {
             assert_eq!(parsed.sections.len(), 1, "{text}");
             assert_eq!(parsed.sections[0].path, "a");
             assert_eq!(parsed.sections[0].kind, Kind::Delete { is_stated: false });
+        }
+    }
+
+    #[test]
+    fn one_line_is_no_fence() {
+        for text in ["```", "````+", "x <<x <<x", "<<", "```\n"] {
+            assert!(parse(text).is_err(), "{text}");
         }
     }
 

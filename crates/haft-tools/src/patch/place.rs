@@ -112,14 +112,31 @@ fn without_context(lines: &FileLines<'_>, hunk: &Hunk, anchors: &[usize]) -> Res
     Ok(Place { at, by: Match::LineEnds })
 }
 
-/// The lines that the last anchor may be, each after the anchors before it; empty where there is no anchor.
+/// The lines that the last anchor may be; empty where there is no anchor. Each is in the block of one that the anchor
+/// before it may be, or, where it is in none of these, after the first of them.
 fn anchors(lines: &FileLines<'_>, hunk: &Hunk, from: usize) -> Result<Vec<usize>, Miss> {
-    let mut found = Vec::new();
-    let mut from = from;
+    let mut found: Vec<usize> = Vec::new();
     for anchor in &hunk.anchors {
-        found = like(lines, anchor, from);
-        let Some(first) = found.first() else { return Err(Miss::NoAnchor(anchor.clone())) };
-        from = *first;
+        let mut inside: Vec<usize> = Vec::new();
+        for outer in &found {
+            // A block in one that was looked through already.
+            if inside.last().is_some_and(|last| last > outer) {
+                continue;
+            }
+            let block = block(lines, *outer);
+            inside.extend(like(lines, anchor, outer + 1..block.end));
+            if inside.len() >= PLACES_MAX {
+                break;
+            }
+        }
+        if inside.is_empty() {
+            let from = found.first().map_or(from, |first| first + 1);
+            inside = like(lines, anchor, from..lines.len());
+        }
+        if inside.is_empty() {
+            return Err(Miss::NoAnchor(anchor.clone()));
+        }
+        found = inside;
     }
     Ok(found)
 }
@@ -128,7 +145,7 @@ fn anchors(lines: &FileLines<'_>, hunk: &Hunk, from: usize) -> Result<Vec<usize>
 type Level<'a> = &'a dyn Fn(&[u8]) -> bool;
 
 /// The lines that are this one: wholly, else but for blanks around them, else from their beginning.
-fn like(lines: &FileLines<'_>, anchor: &str, from: usize) -> Vec<usize> {
+fn like(lines: &FileLines<'_>, anchor: &str, within: Range<usize>) -> Vec<usize> {
     let (whole, trimmed) = (anchor.as_bytes(), anchor.trim().as_bytes());
     let levels: [Level<'_>; 3] =
         [&|line: &[u8]| line == whole, &|line: &[u8]| line.trim_ascii() == trimmed, &|line: &[u8]| {
@@ -136,7 +153,7 @@ fn like(lines: &FileLines<'_>, anchor: &str, from: usize) -> Vec<usize> {
         }];
     for is_like in levels {
         let found: Vec<usize> =
-            (from..lines.len()).filter(|line| is_like(lines.bare(*line))).take(PLACES_MAX).collect();
+            within.clone().filter(|line| is_like(lines.bare(*line))).take(PLACES_MAX).collect();
         if !found.is_empty() {
             return found;
         }
@@ -276,6 +293,11 @@ mod tests {
         assert_eq!(found(braces, "@@ fn a() {\n-    x"), Ok((1, Match::Exact)));
         let nested = "class A:\n  def f():\n    x\nclass B:\n  def f():\n    x\n";
         assert_eq!(found(nested, "@@ class B:\n@@   def f():\n-    x"), Ok((5, Match::Exact)));
+        assert_eq!(found(nested, "@@ class A:\n@@   def f():\n-    x"), Ok((2, Match::Exact)));
+        assert_eq!(found(nested, "@@ class A:\n@@   def f():\n+    y"), Ok((2, Match::LineEnds)));
+        let methods = "class A:\n  def e():\n    x\n  def f():\n    x\nclass B:\n  def f():\n    x\n";
+        assert_eq!(found(methods, "@@ class A:\n@@   def f():\n-    x"), Ok((4, Match::Exact)));
+        assert_eq!(found("a\nb\nc\n", "@@ a\n@@ b\n-c"), Ok((2, Match::Exact)), "in no block of another");
     }
 
     #[test]

@@ -8,12 +8,12 @@ use super::{
     splice::{Splice, apply, splices},
 };
 use crate::text::{
-    Coding, View, binary, paths,
-    whole::{read_whole, sha256_hex},
+    Coding, View, binary, names, paths,
+    whole::{WHOLE_MAX_BYTES, read_whole, sha256_hex},
 };
 use haft_core::{Cancel, Failure, FailureKind, FileOp, Files, PathArg, RealPath, WriteMode};
 use sha2::{Digest, Sha256};
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 /// So many faults are told.
 const FAULTS_MAX: usize = 10;
@@ -99,6 +99,7 @@ impl Plan {
                 faults.extend(more);
             }
         }
+        faults.extend(plan.contradiction());
         let Some(first) = faults.first() else { return Ok(plan) };
         let kind = if faults.len() == 1 { first.kind } else { FailureKind::Conflict };
         let more = faults.len().saturating_sub(FAULTS_MAX);
@@ -130,6 +131,7 @@ impl Plan {
     fn add(&mut self, section: &Section, look: &Look<'_>) -> Result<(), Vec<Failure>> {
         let at = look.path(&section.path).map_err(|failure| vec![failure])?;
         let name = look.name(&at);
+        let read = |at: &RealPath| look.read(at, &section.path).map_err(|failure| vec![failure]);
         if let Some(earlier) = self.files.iter_mut().find(|file| file.paths().any(|path| *path == at)) {
             if earlier.done != Done::Updated || section.kind != Kind::Update {
                 return Err(vec![Failure::conflict(format!(
@@ -142,20 +144,20 @@ impl Plan {
             Kind::Add => look.added(at, name, section).map_err(|failure| vec![failure])?,
             Kind::Delete { is_stated } => look.deleted(at, name, section, *is_stated)?,
             Kind::Update => {
-                let before = look.read(&at).map_err(|failure| vec![failure])?;
+                let before = read(&at)?;
                 FilePlan::changed((at, name), before, section)?
             }
             Kind::Move { to } => {
                 let goal = self.goal(to, look)?;
                 look.require_no_link(&section.path, &at).map_err(|failure| vec![failure])?;
-                let before = look.read(&at).map_err(|failure| vec![failure])?;
+                let before = read(&at)?;
                 let file = FilePlan::changed((at, name), before, section)?;
                 let goal_name = look.name(&goal);
                 FilePlan { done: Done::Moved(goal, goal_name), ..file }
             }
             Kind::Copy { to } => {
                 let goal = self.goal(to, look)?;
-                let before = look.read(&at).map_err(|failure| vec![failure])?;
+                let before = read(&at)?;
                 let runs = look.files.stat(&at).is_ok_and(|stat| stat.mode & 0o111 != 0);
                 let file = FilePlan::changed((at, name), before, section)?;
                 let executable = file.executable.or(runs.then_some(true));
@@ -166,6 +168,23 @@ impl Plan {
         };
         self.files.push(file);
         Ok(())
+    }
+
+    /// What is a file by one part can't be a folder by another.
+    fn contradiction(&self) -> Option<Failure> {
+        let made = |file: &&FilePlan| file.done != Done::Deleted;
+        let goals: BTreeMap<String, &FilePlan> =
+            self.files.iter().filter(made).map(|file| (file.goal().absolute(), file)).collect();
+        let inner = goals.iter().find_map(|(path, file)| {
+            let outer = above(path).find_map(|folder| goals.get(folder))?;
+            Some((outer, file))
+        });
+        let (outer, inner) = inner?;
+        Some(Failure::invalid(format!(
+            "{} is a file by one part of the patch, and by another the folder of {}. Give one of them another path.",
+            outer.goal_name(),
+            inner.goal_name()
+        )))
     }
 
     /// A path that nothing has, neither now nor by an earlier part.
@@ -200,13 +219,15 @@ impl Look<'_> {
         paths::shown(at, &self.files.workspace())
     }
 
-    fn read(&self, at: &RealPath) -> Result<Vec<u8>, Failure> {
+    fn read(&self, at: &RealPath, written: &str) -> Result<Vec<u8>, Failure> {
         read_whole(self.files, at, self.cancel).map_err(|failure| {
-            let next = match failure.kind {
-                FailureKind::NotFound => "; a new file is made with `*** Add File`, or from /dev/null.",
-                _ => ".",
-            };
-            Failure { text: format!("{}{next}", failure.text), ..failure }
+            if failure.kind != FailureKind::NotFound {
+                return Failure { text: format!("{}.", failure.text), ..failure };
+            }
+            let alike = names::alike(self.files, &PathArg::from(written), at);
+            let text = alike.map_or(failure.text, |alike| alike.missing(&self.name(at)));
+            let next = "; a new file is made with `*** Add File`, or from /dev/null.";
+            Failure { text: format!("{text}{next}"), ..failure }
         })
     }
 
@@ -247,11 +268,21 @@ impl Look<'_> {
         let one = |failure: Failure| vec![failure];
         self.require_no_link(&section.path, &at).map_err(one)?;
         let before = read_whole(self.files, &at, self.cancel).map_err(|failure| {
-            let next = match failure.kind {
-                FailureKind::NotFound => "; if it was deleted before, leave this part out.",
-                _ => ".",
+            let is_long = || {
+                let len = self.files.stat(&at).map_or(0, |stat| stat.len);
+                usize::try_from(len).is_ok_and(|len| len > WHOLE_MAX_BYTES)
             };
-            one(Failure { text: format!("{}{next}", failure.text), ..failure })
+            match failure.kind {
+                FailureKind::InvalidInput if is_long() => one(Failure::invalid(format!(
+                    "{name} is longer than 64 MiB, so it couldn't come back by undo, and isn't deleted by a patch. \
+                     Leave this part out, and remove it with rm through bash if it shall go."
+                ))),
+                FailureKind::NotFound => one(Failure {
+                    text: format!("{}; if it was deleted before, leave this part out.", failure.text),
+                    ..failure
+                }),
+                _ => one(Failure { text: format!("{}.", failure.text), ..failure }),
+            }
         })?;
         if is_stated {
             let changed = changed(&name, &before, &section.hunks)?;
@@ -338,6 +369,11 @@ impl FilePlan {
         if let Done::Moved(to, _) = &self.done { to } else { &self.at }
     }
 
+    /// That path as it is written for readers.
+    fn goal_name(&self) -> &str {
+        if let Done::Moved(_, name) = &self.done { name } else { &self.name }
+    }
+
     /// Whether it leaves the content as it is.
     fn is_same(&self) -> bool {
         self.before == self.after
@@ -370,6 +406,12 @@ impl FilePlan {
     }
 }
 
+/// The folders that an absolute path is in, the nearest first.
+fn above(path: &str) -> impl Iterator<Item = &str> {
+    let parts = std::iter::successors(path.rsplit_once('/'), |(folder, _)| folder.rsplit_once('/'));
+    parts.map(|(folder, _)| folder)
+}
+
 /// What the first part of a patch makes of a content, for tests with random input; none where it is refused.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn patched(before: &[u8], patch: &str) -> Option<Vec<u8>> {
@@ -395,7 +437,7 @@ fn changed(name: &str, before: &[u8], hunks: &[Hunk]) -> Result<Changed, Vec<Fai
     let mut by_line_ends = Vec::new();
     let mut from = 0;
     for (index, hunk) in hunks.iter().enumerate() {
-        let refused = Refused { name, number: index + 1, hunk, lines: &lines };
+        let refused = Refused { name, number: index + 1, hunk, lines: &lines, from };
         match find(&lines, hunk, from) {
             Err(miss) => faults.push(Failure::conflict(refused.explain(&miss))),
             Ok(place) => {

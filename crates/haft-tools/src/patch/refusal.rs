@@ -31,6 +31,8 @@ pub(super) struct Refused<'a> {
     pub(super) hunk: &'a Hunk,
     /// The file's lines.
     pub(super) lines: &'a FileLines<'a>,
+    /// The line, from 0, from which on it may stand: what earlier hunks change is before it.
+    pub(super) from: usize,
 }
 
 impl Refused<'_> {
@@ -123,13 +125,30 @@ impl Refused<'_> {
             let _ = write!(text, "\n… {} more lines differ", differing - SHOWN_LINES);
         }
         if differing == 0 {
-            text.push_str(
-                "\nThese lines come before what an earlier hunk changes: put the hunks in the file's order",
-            );
+            self.too_early(&mut text, at, &old);
         } else {
             text.push_str("\nGive the lines exactly as the file has them");
         }
         text
+    }
+
+    /// Its lines are there, but before the place from which on they are looked for.
+    fn too_early(&self, text: &mut String, at: usize, old: &[&Line]) {
+        for (index, line) in old.iter().enumerate().take(SHOWN_LINES) {
+            let number = at + index + 1;
+            let found = shown(self.lines.bare(at + index));
+            let expected = shown(line.text.as_bytes());
+            let _ = write!(text, "\nexpected {number}│{expected}\nfound    {number}│{found}");
+        }
+        let why = match self.hunk.anchors.last() {
+            Some(anchor) if at >= self.from => format!(
+                "\nThese lines stand before the line of the anchor `{anchor}`: give as `@@` the line above them, or \
+                 leave it out"
+            ),
+            _ => "\nThese lines come before what an earlier hunk changes: put the hunks in the file's order"
+                .to_owned(),
+        };
+        text.push_str(&why);
     }
 
     /// Where the lines most like the hunk's start; of equals the one nearest to where it should be.
@@ -188,10 +207,23 @@ mod tests {
     use crate::patch::{parse::parse, place::find};
 
     fn refused(text: &str, body: &str) -> String {
+        refused_from(text, body, 0)
+    }
+
+    fn refused_from(text: &str, body: &str, from: usize) -> String {
         let patch = parse(&format!("*** Begin Patch\n*** Update File: f\n{body}\n*** End Patch\n")).unwrap();
         let (lines, hunk) = (FileLines::of(text.as_bytes()), &patch.sections[0].hunks[0]);
-        let miss = find(&lines, hunk, 0).unwrap_err();
-        Refused { name: "f", number: 2, hunk, lines: &lines }.explain(&miss)
+        let miss = find(&lines, hunk, from).unwrap_err();
+        Refused { name: "f", number: 2, hunk, lines: &lines, from }.explain(&miss)
+    }
+
+    #[test]
+    fn lines_before_the_anchor_are_told_from_lines_before_an_earlier_hunk() {
+        let said = refused("x\ndef f():\n    y\n", "@@ def f():\n-x");
+        assert!(said.contains("expected 1│x\nfound    1│x\n"), "{said}");
+        assert!(said.contains("before the line of the anchor `def f():`"), "{said}");
+        let said = refused_from("x\ny\nz\n", "-x", 2);
+        assert!(said.contains("before what an earlier hunk changes"), "{said}");
     }
 
     #[test]

@@ -82,12 +82,6 @@ impl FilePlan {
         let lines = carried(seen, self.splices.as_deref()?, total);
         Some(Seen { hash: hash.as_str().into(), lines, total })
     }
-
-    /// Whether the file was changed elsewhere since the model saw it.
-    pub(super) fn is_stale(&self, earlier: Option<&Seen>) -> bool {
-        let before = self.before.as_deref();
-        earlier.zip(before).is_some_and(|(seen, before)| *seen.hash != *sha256_hex(before))
-    }
 }
 
 /// The lines that were seen, moved by those that went and came.

@@ -7,6 +7,7 @@ use super::{
     result::describe,
     section::Patch,
 };
+use crate::text::{foreign::Foreign, paths, whole::sha256_hex};
 use haft_core::{
     Cancel, Cx, Effects, Exposure, Failure, FailureKind, FileChange, Files, Output, PathArg, Permission,
     Preview, RealPath, Risk, Seen, SessionView, Spec, Tool, Touch,
@@ -78,6 +79,7 @@ struct Job {
     paths: Arc<[(PathArg, RealPath)]>,
     /// What the session has seen of each path.
     seen: Vec<(RealPath, Seen)>,
+    foreign: Foreign,
     cancel: Cancel,
 }
 
@@ -89,6 +91,7 @@ impl Job {
             files: Arc::clone(&cx.world.files),
             patch,
             seen: known.collect(),
+            foreign: Foreign::of(cx),
             paths: Arc::clone(&cx.paths),
             cancel: cx.cancel.clone(),
         })
@@ -137,13 +140,18 @@ impl Job {
     fn output(&self, plan: &Plan, files: Vec<FileChange>) -> Output {
         let shown = plan.shown();
         let mut notes = self.patch.notes.clone();
+        let workspace = self.files.workspace();
+        notes.extend(files.iter().filter_map(|change| change.note(&paths::shown(&change.path, &workspace))));
         let mut seen = Vec::new();
         for file in &plan.files {
             let earlier = self.seen_of(&file.at);
-            if file.is_stale(earlier) {
+            if let (Some(seen), Some(before)) = (earlier, &file.before)
+                && self.foreign.is_stale(&file.at, earlier, &sha256_hex(before))
+            {
                 notes.push(format!(
-                    "{} was changed elsewhere since it was last read; these places were still as given.",
-                    file.name
+                    "{} was changed elsewhere since it was last read; these places were still as given.{}",
+                    file.name,
+                    self.foreign.change(&file.at, seen, before)
                 ));
             }
             seen.extend(file.seen(earlier).map(|seen| (file.goal().clone(), seen)));

@@ -285,7 +285,10 @@ fn by_counts(source: &Source<'_>, start: usize, header: Header) -> Option<(Vec<L
 fn by_signs(source: &Source<'_>, start: usize) -> (Vec<Line>, usize) {
     let (mut lines, mut at) = (Vec::<Line>::new(), start);
     while let Some(written) = source.get(at) {
-        let is_signature = written.trim_end() == "--" && source.get(at + 2).is_none();
+        // A line that is said to have no end is one of the file's.
+        let is_signature = written.trim_end() == "--"
+            && source.get(at + 2).is_none()
+            && !source.get(at + 1).is_some_and(is_open_mark);
         if has_sides(source, at) || is_signature {
             break;
         }
@@ -319,6 +322,16 @@ mod tests {
         let patch = parse::parse(text).unwrap();
         assert_eq!(patch.sections.len(), 1);
         patch.sections.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn two_dashes_are_a_signature_unless_they_are_said_to_have_no_end() {
+        let texts = |end: &str| {
+            let section = one(&format!("--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n a\n{end}"));
+            section.hunks[0].lines.len()
+        };
+        assert_eq!(texts("-- \n2.40.1\n"), 1);
+        assert_eq!(texts("--\n\\ No newline at end of file\n"), 2);
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub(crate) struct ReadInput {
     /// First line, from 1; negative counts from the end
     pub(crate) offset: Option<i64>,
     /// Number of lines
+    #[schemars(range(min = 1))]
     pub(crate) limit: Option<u64>,
     /// Part of long lines, as "200-400"
     pub(crate) columns: Option<String>,

@@ -40,9 +40,6 @@ impl Tool for ReadTool {
     }
 
     fn validate(&self, input: &ReadInput) -> Result<(), Failure> {
-        if input.limit == Some(0) {
-            return Err(Failure::invalid("/limit must be at least 1; leave it out for as many lines as fit"));
-        }
         input.pages()?;
         input.columns().map(|_| ())
     }
@@ -55,7 +52,7 @@ impl Tool for ReadTool {
         let at = cx.path(&input.path)?;
         let look = Look {
             offset: input.offset.unwrap_or(1),
-            limit: input.limit.unwrap_or(u64::MAX).min(lines_max()),
+            limit: input.limit.unwrap_or(u64::MAX).clamp(1, lines_max()),
             columns: input.columns()?,
             pages: input.pages()?,
             is_plain: input.columns.is_some(),

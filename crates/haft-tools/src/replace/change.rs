@@ -1,7 +1,7 @@
 //! A pattern replaced in the bytes of one file.
 
 use super::pattern::Pattern;
-use crate::text::{Coding, Ends, View, binary};
+use crate::text::{Coding, Ends, View, binary, coding::Unencodable};
 use sha2::{Digest, Sha256};
 use std::ops::Range;
 
@@ -10,7 +10,9 @@ use std::ops::Range;
 pub(super) enum Outcome {
     /// It isn't text.
     Binary,
-    /// Its encoding can't hold the new text, or its text can't be changed without touching more.
+    /// Its encoding can't hold the new text.
+    Unencodable(Unencodable),
+    /// Its text can't be changed without touching more.
     Unfit,
     /// Nothing there matches, or what matches is already as wanted.
     Same,
@@ -37,10 +39,16 @@ pub(super) fn change(before: &[u8], pattern: &Pattern) -> Outcome {
     let coding = Coding::of(before);
     let view = View::of(before, coding);
     let text = view.text();
-    let is_crlf = Ends::of(text).is_crlf();
+    let ends = Ends::of(text);
+    // After the last line end no further line begins.
+    let ends_a_line = matches!(text.last(), Some(b'\n' | b'\r'));
+    let is_past_the_end = |span: &Range<usize>| ends_a_line && span.is_empty() && span.start == text.len();
     let mut spans: Vec<(Range<usize>, Vec<u8>)> = Vec::new();
     for captures in pattern.regex.captures_iter(text) {
-        let Some(whole) = captures.get(0) else { continue };
+        let Some(whole) = captures.get(0).filter(|whole| !is_past_the_end(&whole.range())) else { continue };
+        // Where all lines end alike, there is nothing to look for.
+        let is_mixed = ends.crlf > 0 && !ends.is_crlf();
+        let is_crlf = if is_mixed { is_crlf_at(text, &whole.range()) } else { ends.is_crlf() };
         let new = pattern.new_text(&captures, is_crlf);
         if new != whole.as_bytes() {
             spans.push((whole.range(), new));
@@ -60,11 +68,11 @@ pub(super) fn change(before: &[u8], pattern: &Pattern) -> Outcome {
         let bytes = match view {
             View::Same(..) => new.clone(),
             View::Decoded(_) => {
-                let Some(bytes) = std::str::from_utf8(new).ok().and_then(|new| coding.encode(new).ok())
-                else {
-                    return Outcome::Unfit;
-                };
-                bytes
+                let Ok(new) = std::str::from_utf8(new) else { return Outcome::Unfit };
+                match coding.encode(new) {
+                    Ok(bytes) => bytes,
+                    Err(error) => return Outcome::Unencodable(error),
+                }
             }
         };
         encoded.push((view.span(span), bytes));
@@ -76,6 +84,21 @@ pub(super) fn change(before: &[u8], pattern: &Pattern) -> Outcome {
     }
     let count = u64::try_from(spans.len()).unwrap_or(u64::MAX);
     Outcome::Changed(Changed { after, count, digest: hasher.finalize().to_vec() })
+}
+
+/// How the line ends that a match is in: by the first line end in it, else the nearest one, after it or before it.
+fn is_crlf_at(text: &[u8], span: &Range<usize>) -> bool {
+    let inside = text.get(span.clone()).unwrap_or_default();
+    let before = text.get(..span.start).unwrap_or_default();
+    let end = memchr::memchr(b'\n', inside)
+        .map(|at| span.start + at)
+        .or_else(|| {
+            let rest = text.get(span.end..).unwrap_or_default();
+            memchr::memchr(b'\n', rest).map(|at| span.end + at)
+        })
+        .or_else(|| memchr::memrchr(b'\n', before));
+    let before_end = end.and_then(|end| end.checked_sub(1)).and_then(|at| text.get(at));
+    before_end == Some(&b'\r')
 }
 
 fn spliced(text: &[u8], changes: &[(Range<usize>, Vec<u8>)]) -> Vec<u8> {
@@ -116,10 +139,35 @@ mod tests {
     #[test]
     fn what_cannot_be_changed_is_told_apart() {
         let snow = Pattern::literal("x", "\u{2603}").unwrap();
-        assert_eq!(change(b"x price \xa2 40\n", &snow), Outcome::Unfit);
+        let Outcome::Unencodable(error) = change(b"x price \xa2 40\n", &snow) else {
+            panic!("it can't be held")
+        };
+        assert_eq!(error.characters, ['\u{2603}']);
         assert_eq!(change(b"\x7fELF x\0", &snow), Outcome::Binary);
         assert_eq!(change(b"y\n", &snow), Outcome::Same);
         assert_eq!(change(b"x\n", &Pattern::literal("x", "x").unwrap()), Outcome::Same);
+    }
+
+    #[test]
+    fn no_line_begins_after_the_last_line_end() {
+        let start = Pattern::expression("^", "// ").unwrap();
+        let end = Pattern::expression("$", ";").unwrap();
+        assert_eq!(changed(b"a\nb\n", &start), b"// a\n// b\n");
+        assert_eq!(changed(b"a\nb", &start), b"// a\n// b");
+        assert_eq!(changed(b"a\r\n", &start), b"// a\r\n");
+        assert_eq!(changed(b"a\nb\n", &end), b"a;\nb;\n");
+        assert_eq!(changed(b"a\nb", &end), b"a;\nb;");
+        assert_eq!(changed(b"\n", &start), b"// \n");
+    }
+
+    #[test]
+    fn new_lines_end_as_the_line_that_matched() {
+        let pattern = Pattern::literal("x", "1\n2").unwrap();
+        assert_eq!(changed(b"x\r\ny\nx\nx", &pattern), b"1\r\n2\r\ny\n1\n2\n1\n2");
+        let pattern = Pattern::literal("a\nb", "c\nd").unwrap();
+        assert_eq!(changed(b"a\r\nb\nz\n", &pattern), b"c\r\nd\nz\n");
+        let pattern = Pattern::literal("last", "1\n2").unwrap();
+        assert_eq!(changed(b"a\nb\r\nlast", &pattern), b"a\nb\r\n1\r\n2");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::{
     pattern::Pattern,
 };
 use crate::{
-    glob::counted,
+    glob::{Hidden, counted},
     text::{
         Coding, View, binary,
         diff::diff,
@@ -29,6 +29,12 @@ const CHANGED_MAX_BYTES: usize = 256 * 1_024 * 1_024;
 const DIFFS_MAX_BYTES: usize = 40 * 1_024;
 /// So many files are listed.
 const LISTED_MAX: usize = 100;
+/// So many entries of a folder are looked at to count what is hidden.
+const SURVEY_MAX_ENTRIES: u64 = 100_000;
+/// So many files that couldn't be read are named.
+const UNREADABLE_LISTED_MAX: usize = 3;
+/// So many files whose encoding can't hold the new text are named.
+const UNFIT_LISTED_MAX: usize = 3;
 
 /// What is replaced where.
 pub(super) struct Sweep<'a> {
@@ -66,6 +72,12 @@ pub(super) struct Swept {
     pub(super) searched: u64,
     /// What was left out: how many, and what they are.
     left_out: Vec<(u64, &'static str)>,
+    /// Some of the files whose encoding can't hold the new text: which, and what of it.
+    unencodable: Vec<String>,
+    /// Some of the files that couldn't be read, with the reason.
+    unreadable: Vec<String>,
+    /// What ignore rules and leading dots hide.
+    pub(super) hidden: Hidden,
 }
 
 impl Sweep<'_> {
@@ -93,6 +105,13 @@ impl Sweep<'_> {
             match change(&before, self.pattern) {
                 Outcome::Binary => left_out.binary += 1,
                 Outcome::Unfit => left_out.unfit += 1,
+                Outcome::Unencodable(error) => {
+                    left_out.unencodable += 1;
+                    if swept.unencodable.len() < UNFIT_LISTED_MAX {
+                        let name = paths::shown(&at, &self.files.workspace());
+                        swept.unencodable.push(format!("{name}: {error}"));
+                    }
+                }
                 Outcome::Same => {}
                 Outcome::Changed(changed) => {
                     held += before.len() + changed.after.len();
@@ -110,6 +129,12 @@ impl Sweep<'_> {
             }
         }
         swept.left_out = left_out.named();
+        if swept.files.is_empty() {
+            for (tree, files) in &left_out.walked {
+                self.survey(tree, *files, &mut swept.hidden);
+            }
+        }
+        swept.unreadable = left_out.reasons;
         Ok(swept)
     }
 
@@ -149,13 +174,10 @@ impl Sweep<'_> {
         left_out: &mut LeftOut,
         take: &mut dyn FnMut(&RealPath) -> bool,
     ) -> Result<(), Failure> {
-        let options = WalkOptions {
-            globs: self.glob.iter().map(|glob| (*glob).to_owned()).collect(),
-            cancel: self.cancel.clone(),
-            ..WalkOptions::default()
-        };
-        let (mut links, mut large) = (0, 0);
+        let options = self.options();
+        let (mut links, mut large, mut files) = (0, 0, 0);
         let report = self.files.walk(tree, &options, &mut |entry| {
+            files += u64::from(entry.kind == FileKind::File);
             match entry.kind {
                 FileKind::File if entry.len > FILE_MAX_BYTES => large += 1,
                 FileKind::File => {
@@ -173,7 +195,32 @@ impl Sweep<'_> {
         left_out.special += report.special;
         left_out.denied += report.denied;
         left_out.unreadable += report.error_count;
+        left_out.say(report.errors);
+        left_out.walked.push((tree.clone(), files));
         Ok(())
+    }
+
+    fn options(&self) -> WalkOptions {
+        WalkOptions {
+            globs: self.glob.iter().map(|glob| (*glob).to_owned()).collect(),
+            cancel: self.cancel.clone(),
+            ..WalkOptions::default()
+        }
+    }
+
+    /// Counts what ignore rules and leading dots kept from the walk, as far as it is cheap to say.
+    fn survey(&self, tree: &RealPath, walked: u64, hidden: &mut Hidden) {
+        let options = WalkOptions { ignored: true, ..self.options() };
+        let (mut entries, mut found) = (0_u64, 0_u64);
+        let done = self.files.walk(tree, &options, &mut |entry| {
+            entries += 1;
+            found += u64::from(entry.kind == FileKind::File);
+            if entries < SURVEY_MAX_ENTRIES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        if done.is_ok() {
+            hidden.count += found.saturating_sub(walked);
+            hidden.at_least |= entries >= SURVEY_MAX_ENTRIES;
+        }
     }
 
     /// A file's content; none where it is left out, and counted.
@@ -182,8 +229,9 @@ impl Sweep<'_> {
         let head = match self.files.read(at, 0, binary::HEAD_BYTES) {
             Ok(head) => head,
             Err(failure) if failure.kind == FailureKind::Cancelled => return Err(failure),
-            Err(_) => {
+            Err(failure) => {
                 left_out.unreadable += 1;
+                left_out.say([failure.text]);
                 return Ok(None);
             }
         };
@@ -194,6 +242,11 @@ impl Sweep<'_> {
         if head.len() < binary::HEAD_BYTES {
             return Ok(Some(head));
         }
+        // One that was named for itself wasn't measured yet.
+        if self.files.stat(at).is_ok_and(|stat| stat.len > FILE_MAX_BYTES) {
+            left_out.large += 1;
+            return Ok(None);
+        }
         match read_whole(self.files, at, self.cancel) {
             Ok(bytes) if u64::try_from(bytes.len()).is_ok_and(|len| len <= FILE_MAX_BYTES) => Ok(Some(bytes)),
             Ok(_) => {
@@ -201,8 +254,9 @@ impl Sweep<'_> {
                 Ok(None)
             }
             Err(failure) if failure.kind == FailureKind::Cancelled => Err(failure),
-            Err(_) => {
+            Err(failure) => {
                 left_out.unreadable += 1;
+                left_out.say([failure.text]);
                 Ok(None)
             }
         }
@@ -213,19 +267,30 @@ impl Sweep<'_> {
 #[derive(Debug, Default)]
 struct LeftOut {
     binary: u64,
+    unencodable: u64,
     unfit: u64,
     links: u64,
     special: u64,
     large: u64,
     denied: u64,
     unreadable: u64,
+    /// Why, of some.
+    reasons: Vec<String>,
+    /// The folders that were walked, and how many files each has that aren't hidden.
+    walked: Vec<(RealPath, u64)>,
 }
 
 impl LeftOut {
+    fn say(&mut self, reasons: impl IntoIterator<Item = String>) {
+        let room = UNREADABLE_LISTED_MAX.saturating_sub(self.reasons.len());
+        self.reasons.extend(reasons.into_iter().take(room));
+    }
+
     fn named(&self) -> Vec<(u64, &'static str)> {
         let all = [
             (self.binary, "binary"),
-            (self.unfit, "in an encoding that can't hold the new text"),
+            (self.unencodable, "in an encoding that can't hold the new text"),
+            (self.unfit, "in an encoding in which the new text would change others"),
             (self.links, "links"),
             (self.special, "special files"),
             (self.large, "longer than 16 MiB"),
@@ -282,12 +347,35 @@ impl Swept {
 
     /// What was left out, in a line.
     pub(super) fn rest(&self) -> String {
-        if self.left_out.is_empty() {
-            return String::new();
-        }
         let parts: Vec<String> =
             self.left_out.iter().map(|(count, what)| format!("{} {what}", grouped(*count))).collect();
-        format!("\nLeft out: {}.", parts.join(", "))
+        let mut text = String::new();
+        if !parts.is_empty() {
+            let _ = write!(text, "\nLeft out: {}.", parts.join(", "));
+        }
+        for file in self.unencodable.iter().chain(&self.unreadable) {
+            let _ = write!(text, "\n{file}");
+        }
+        if self.hidden.count > 0 {
+            let at_least = if self.hidden.at_least { "At least " } else { "" };
+            let _ = write!(
+                text,
+                "\n{at_least}{} hidden by ignore rules or a leading dot; name file or folder in paths to change it \
+                 too.",
+                counted(self.hidden.count, "file")
+            );
+        }
+        text
+    }
+
+    /// The refusal where all that matches is in files whose encoding can't hold the new text.
+    pub(super) fn unfit(&self) -> Option<Failure> {
+        let first = self.unencodable.first()?;
+        Some(Failure::invalid(format!(
+            "no file was changed: {first}. Use characters of that encoding, or convert the file to UTF-8 first, for \
+             example with iconv.{}",
+            self.rest()
+        )))
     }
 
     /// The changes for people, as far as there is room.

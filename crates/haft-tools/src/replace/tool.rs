@@ -9,6 +9,8 @@ use crate::{
     glob::counted,
     text::{
         Coding, View,
+        foreign::Foreign,
+        paths,
         whole::{count_lines, sha256_hex},
     },
 };
@@ -17,10 +19,15 @@ use haft_core::{
     Preview, RealPath, Risk, Seen, SessionView, Spec, Tool, Touch,
 };
 use serde_json::json;
-use std::sync::Arc;
+use std::{fmt::Write as _, sync::Arc};
 
 /// So often the changes are computed anew where somebody else wrote a file meanwhile.
 const ATTEMPTS_MAX: usize = 5;
+
+/// So many files are locked, since each lock is an open file; beyond it only contents are compared.
+const LOCKED_MAX: usize = 256;
+/// So many files that somebody else changed are named.
+const STALE_LISTED_MAX: usize = 10;
 
 /// Replaces a pattern in many files.
 #[derive(Debug, Clone, Copy)]
@@ -82,8 +89,7 @@ impl Tool for ReplaceTool {
     }
 
     async fn run(&self, input: ReplaceInput, cx: &Cx) -> Result<Output, Failure> {
-        let mut job = Job::new(&input, cx)?;
-        job.session = Some(Arc::clone(&cx.session));
+        let job = Job::new(&input, cx)?;
         let output = cx.blocking(move || job.run()).await?;
         for change in &output.files {
             cx.file_changed(&change.path);
@@ -108,7 +114,8 @@ struct Job {
     pattern: Pattern,
     is_dry: bool,
     /// Knows what was seen of the files.
-    session: Option<Arc<dyn SessionView>>,
+    session: Arc<dyn SessionView>,
+    foreign: Foreign,
     cancel: Cancel,
 }
 
@@ -121,7 +128,8 @@ impl Job {
             glob: input.glob.clone(),
             pattern: pattern(input)?,
             is_dry: input.is_dry(),
-            session: None,
+            session: Arc::clone(&cx.session),
+            foreign: Foreign::of(cx),
             cancel: cx.cancel.clone(),
         })
     }
@@ -148,7 +156,7 @@ impl Job {
                 return Err(Failure::cancelled());
             }
             if swept.files.is_empty() {
-                return Ok(nothing(&swept));
+                return swept.unfit().map_or_else(|| Ok(nothing(&swept)), Err);
             }
             if self.is_dry {
                 let text = format!("Would replace {}{}\n{}", swept.counts(), swept.listed(), swept.diffs());
@@ -158,6 +166,10 @@ impl Job {
             if *agreed.get_or_insert_with(|| now.clone()) != now {
                 break;
             }
+            // Which files these are was found only now, so nobody holds their locks for this call yet.
+            let locked = swept.files.iter().take(LOCKED_MAX);
+            let paths: Vec<RealPath> = locked.map(|file| file.at.clone()).collect();
+            let _held = self.files.lock_all(&paths, &self.cancel)?;
             match self.files.apply(&swept.ops()) {
                 Ok(changes) => return Ok(self.output(&swept, changes)),
                 Err(failure) if failure.kind == FailureKind::Conflict => last = Some(failure),
@@ -173,17 +185,34 @@ impl Job {
 
     fn output(&self, swept: &Swept, files: Vec<FileChange>) -> Output {
         let mut seen = Vec::new();
+        let mut text = format!("Replaced {}{}", swept.counts(), swept.listed());
+        let workspace = self.files.workspace();
+        let notes = files.iter().filter_map(|change| change.note(&paths::shown(&change.path, &workspace)));
+        for note in notes.take(STALE_LISTED_MAX) {
+            let _ = write!(text, "\n{note}");
+        }
+        let mut stale = 0_usize;
         for file in &swept.files {
-            let earlier = self.session.as_ref().and_then(|session| session.seen(&file.at));
+            let Some(earlier) = self.session.seen(&file.at) else { continue };
+            let before = sha256_hex(&file.before);
             // Who knew the whole file knows it still.
-            let knew = earlier.is_some_and(|seen| seen.is_whole() && *seen.hash == *sha256_hex(&file.before));
-            if knew {
+            if earlier.is_whole() && *earlier.hash == *before {
                 let after = file.changed.after.as_slice();
                 let total = count_lines(View::of(after, Coding::of(after)).text());
                 seen.push((file.at.clone(), Seen::whole(&sha256_hex(after), total)));
             }
+            if !self.foreign.is_stale(&file.at, Some(&earlier), &before) {
+                continue;
+            }
+            stale += 1;
+            if stale <= STALE_LISTED_MAX {
+                let change = self.foreign.change(&file.at, &earlier, &file.before);
+                let _ = write!(text, "\n{} was changed elsewhere since it was last read.{change}", file.name);
+            }
         }
-        let text = format!("Replaced {}{}", swept.counts(), swept.listed());
+        if stale > STALE_LISTED_MAX {
+            let _ = write!(text, "\n… and {} more files were, too", stale - STALE_LISTED_MAX);
+        }
         Output { seen, files, ..Output::text(text) }.with_metadata(metadata(swept))
     }
 }
@@ -199,10 +228,17 @@ fn metadata(swept: &Swept) -> serde_json::Value {
 }
 
 fn nothing(swept: &Swept) -> Output {
-    let searched = counted(swept.searched, "file");
-    let text = format!(
-        "Nothing matches in {searched}, or all that matches is already as wanted; nothing was changed.{}",
-        swept.rest()
-    );
-    Output::text(text).with_metadata(metadata(swept))
+    let what = match (swept.searched, swept.hidden.count) {
+        (0, 0) => {
+            "Nothing was searched: no text file here fits paths and glob; nothing was changed.".to_owned()
+        }
+        (0, _) => {
+            "Nothing was searched: all that fits paths and glob is hidden; nothing was changed.".to_owned()
+        }
+        (searched, _) => format!(
+            "Nothing matches in {}, or all that matches is already as wanted; nothing was changed.",
+            counted(searched, "file")
+        ),
+    };
+    Output::text(format!("{what}{}", swept.rest())).with_metadata(metadata(swept))
 }

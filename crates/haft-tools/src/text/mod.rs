@@ -1,13 +1,15 @@
 //! The view of bytes as text that the file tools share: encodings, line ends, look-alikes, diffs, and how
 //! paths are written.
 //!
-//! All of it is pure but [`whole`], which reads through [`haft_core::Files`]. Nothing here turns
-//! decoded text back into a whole file: a view always knows which bytes it shows.
+//! All of it is pure but [`whole`] and a look for similar [`names`], through [`haft_core::Files`], and [`foreign`],
+//! which asks the session for contents. Nothing here turns decoded text back into a whole file: a view always knows
+//! which bytes it shows.
 
 pub(crate) mod binary;
 pub(crate) mod coding;
 pub(crate) mod diff;
 pub(crate) mod ends;
+pub(crate) mod foreign;
 pub(crate) mod names;
 pub(crate) mod paths;
 pub(crate) mod projection;

@@ -1,7 +1,7 @@
 //! File names that look alike.
 
-use super::visible;
-use haft_core::RealPath;
+use super::{paths, visible};
+use haft_core::{FailureKind, Files, PathArg, RealPath};
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
 /// The form that names which look alike share: compatibility forms and all kinds of blanks folded.
@@ -30,6 +30,46 @@ pub(crate) fn real_name(written: &str, at: &RealPath) -> Option<String> {
         .then(|| format!("the file's real name is \"{}\"", escaped(real)))
 }
 
+/// Where nothing has a name as it was written: the path that looks the same, as a reader can tell it apart. None
+/// where there is none; without a path where there are several.
+pub(crate) fn alike(files: &dyn Files, written: &PathArg, at: &RealPath) -> Option<Alike> {
+    match files.resolve_existing(written) {
+        Ok(real) if real != *at => Some(Alike::One(escaped(&paths::plain(&real, &files.workspace())))),
+        Err(failure) if failure.kind == FailureKind::Conflict => Some(Alike::Several(failure.text)),
+        Ok(_) | Err(_) => None,
+    }
+}
+
+/// What looks the same as a name that nothing has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Alike {
+    /// One path.
+    One(String),
+    /// Several, listed in a text that says to name one of them.
+    Several(String),
+}
+
+impl Alike {
+    /// Why nothing was found, where the name was to stand for something.
+    pub(crate) fn missing(&self, name: &str) -> String {
+        match self {
+            Self::One(real) => format!(
+                "{name} doesn't exist; \"{real}\" looks the same and is another name. If that is meant, give it \
+                 exactly; in JSON, \\u{{202f}} is written \\u202f"
+            ),
+            Self::Several(text) => text.clone(),
+        }
+    }
+
+    /// What to say of a new file that stands beside it.
+    pub(crate) fn beside(&self) -> String {
+        match self {
+            Self::One(real) => format!("though \"{real}\" looks the same and is another name"),
+            Self::Several(_) => "though several names there look the same".to_owned(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,6 +82,16 @@ mod tests {
         assert_eq!(real_name("Shot 2026\u{202f}AM.txt", &at), None);
         // A link may have any other name.
         assert_eq!(real_name("link", &at), None);
+    }
+
+    #[test]
+    fn a_name_that_is_missing_is_met_with_the_one_that_looks_the_same() {
+        let said = Alike::One(escaped("cafe\u{301}.txt")).missing("caf\u{e9}.txt");
+        assert_eq!(
+            said,
+            "caf\u{e9}.txt doesn't exist; \"cafe\\u{301}.txt\" looks the same and is another name. If that is meant, \
+             give it exactly; in JSON, \\u{202f} is written \\u202f"
+        );
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub(crate) struct TreeInput {
     pub(crate) limit: Option<usize>,
     /// Show file sizes
     pub(crate) sizes: Option<bool>,
+    /// Also ignored and hidden files
+    pub(crate) ignored: Option<bool>,
 }
 
 fn workspace() -> PathArg {

@@ -2,6 +2,7 @@
 //!
 //! Where there is too much, what lies higher is shown first; what is left out is counted at its folder.
 
+mod hidden;
 mod input;
 mod render;
 mod tool;

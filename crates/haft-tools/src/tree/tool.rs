@@ -1,6 +1,7 @@
 //! The tool `tree`.
 
 use super::{
+    hidden::Hidden,
     input::TreeInput,
     render::{Node, Style, render},
 };
@@ -10,7 +11,7 @@ use haft_core::{
     WalkOptions, WalkReport,
 };
 use serde_json::json;
-use std::{fmt::Write as _, ops::ControlFlow, sync::Arc};
+use std::{collections::HashSet, fmt::Write as _, ops::ControlFlow, sync::Arc};
 
 /// Levels shown unless given.
 const DEPTH: usize = 3;
@@ -59,6 +60,7 @@ impl Tool for TreeTool {
         let options = WalkOptions {
             // One level more than shown, to count what is in the deepest folders.
             depth: Some(style.depth.saturating_add(1)),
+            ignored: input.ignored.unwrap_or(false),
             cancel: cx.cancel.clone(),
             ..WalkOptions::default()
         };
@@ -73,7 +75,15 @@ impl Tool for TreeTool {
             if options.cancel.is_fired() {
                 return Err(Failure::cancelled());
             }
-            Ok(output(&Top { at, name }, nodes, style, &report))
+            let mut hidden = Hidden::default();
+            if !options.ignored && nodes.len() < ENTRIES_MAX {
+                let shown: HashSet<&str> = nodes.iter().map(|node| node.path.as_str()).collect();
+                hidden = Hidden::count(&*files, &at, style.depth, &shown, &options.cancel);
+                if options.cancel.is_fired() {
+                    return Err(Failure::cancelled());
+                }
+            }
+            Ok(output(&Top { at, name, hidden }, nodes, style, &report))
         })
         .await
     }
@@ -84,10 +94,12 @@ struct Top {
     at: RealPath,
     /// The path as it is written for readers.
     name: String,
+    /// What isn't shown of it by ignore rules and leading dots.
+    hidden: Hidden,
 }
 
 /// The path of an entry beneath the folder.
-fn beneath(folder: &RealPath, entry: &RealPath) -> Option<String> {
+pub(super) fn beneath(folder: &RealPath, entry: &RealPath) -> Option<String> {
     let (folder, entry) = (folder.absolute(), entry.absolute());
     let rest = entry.strip_prefix(folder.trim_end_matches('/'))?.trim_start_matches('/');
     (!rest.is_empty()).then(|| rest.to_owned())
@@ -113,16 +125,21 @@ fn output(top: &Top, nodes: Vec<Node>, style: Style, report: &WalkReport) -> Out
         let _ =
             writeln!(text, "… only the first {} entries were looked at; give a deeper path", count(found));
     }
+    if let Some(note) = top.hidden.note() {
+        let _ = writeln!(text, "… {note}");
+    }
     for (number, what) in [(report.denied, "that rules deny"), (report.error_count, "that couldn't be read")]
     {
         if number > 0 {
-            let _ = writeln!(text, "… {} paths {what} are left out", grouped(number));
+            let (paths, are) = if number == 1 { ("path", "is") } else { ("paths", "are") };
+            let _ = writeln!(text, "… {} {paths} {what} {are} left out", grouped(number));
         }
     }
     Output::text(text.trim_end_matches('\n')).with_metadata(json!({
         "path": top.at.absolute(),
         "entries": found,
         "leftOut": tree.left_out,
+        "hidden": top.hidden.count,
     }))
 }
 
@@ -142,14 +159,17 @@ mod tests {
     fn what_is_left_out_is_said() {
         let node = |path: &str| Node { path: path.to_owned(), kind: haft_core::FileKind::File, len: 0 };
         let style = Style { depth: 1, limit: 1, sizes: false };
-        let report = WalkReport { denied: 2, ..WalkReport::default() };
-        let top = Top { at: RealPath::new("/w", "x"), name: "x".to_owned() };
+        let report = WalkReport { denied: 2, error_count: 1, ..WalkReport::default() };
+        let hidden = Hidden { count: 3, at_least: false };
+        let top = Top { at: RealPath::new("/w", "x"), name: "x".to_owned(), hidden };
         let text = output(&top, vec![node("a"), node("b")], style, &report).joined_text();
         assert_eq!(
             text,
             "x/\na\n… 1 more\n… 1 entries of these levels aren't shown; show a folder of them by path, \
              or raise limit\n\
-             … 2 paths that rules deny are left out"
+             … 3 paths hidden by ignore rules or leading dots; ignored=true shows them\n\
+             … 2 paths that rules deny are left out\n\
+             … 1 path that couldn't be read is left out"
         );
     }
 }

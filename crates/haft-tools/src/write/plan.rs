@@ -7,10 +7,11 @@ use crate::{
         Coding, LineEnd, View, binary,
         diff::{Diff, diff},
         grouped,
+        names::{self, Alike},
         whole::{count_lines, read_whole, sha256_hex},
     },
 };
-use haft_core::{Cancel, Failure, FailureKind, Files, RealPath, Seen, WriteMode};
+use haft_core::{Cancel, Failure, FailureKind, Files, PathArg, RealPath, Seen, WriteMode};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
@@ -28,10 +29,14 @@ pub(crate) struct Plan {
 /// What is to be written where, and what the session saw there.
 pub(crate) struct Wanted<'a> {
     pub(crate) at: &'a RealPath,
+    /// The path as it was written.
+    pub(crate) written: &'a PathArg,
     /// The path as it is written for readers.
     pub(crate) name: &'a str,
     pub(crate) content: &'a str,
     pub(crate) seen: Option<&'a Seen>,
+    /// Tells what somebody else changed since.
+    pub(crate) foreign: &'a dyn Fn(&Seen, &[u8]) -> String,
 }
 
 impl Plan {
@@ -45,11 +50,20 @@ impl Plan {
             Ok(bytes) => bytes,
             Err(failure) if failure.kind == FailureKind::NotFound => {
                 let after = wanted.content.as_bytes().to_vec();
-                return Ok(Self { before: None, after, notes: Vec::new() });
+                let alike = names::alike(files, wanted.written, wanted.at);
+                let notes = alike.iter().map(Alike::beside).collect();
+                return Ok(Self { before: None, after, notes });
             }
             Err(failure) => return Err(failure),
         };
         let name = wanted.name;
+        let coding = binary::wide(before.get(..binary::HEAD_BYTES).unwrap_or(&before));
+        if let Some(coding) = coding.filter(|_| before != wanted.content.as_bytes()) {
+            return Err(Failure::conflict(format!(
+                "{name} is {coding}, which can't be kept, so it won't be overwritten. Write to another path, or \
+                 convert it to UTF-8 first, for example with iconv."
+            )));
+        }
         if binary::is_binary(&before) && before != wanted.content.as_bytes() {
             return Err(Failure::conflict(format!(
                 "{name} is binary ({}), so its content can't be shown and won't be overwritten. Write to \
@@ -122,8 +136,9 @@ impl Plan {
         };
         if *seen.hash != *sha256_hex(before) {
             return Err(Failure::conflict(format!(
-                "{name} has other content now than when it was last read or written, so nothing was \
-                 written. Read it again and put what changed into the new content."
+                "{name} has other content now than when it was last read or written, so nothing was written. \
+                 Read it again and put what changed into the new content.{}",
+                (wanted.foreign)(seen, before)
             )));
         }
         if !seen.is_whole() {
@@ -199,8 +214,10 @@ mod tests {
 
     fn check(seen: Option<&Seen>, before: &str, content: &str) -> Result<(), String> {
         let plan = Plan { before: Some(before.into()), after: content.into(), notes: Vec::new() };
-        let at = RealPath::new("/w", "a");
-        plan.check_seen(&Wanted { at: &at, name: "a", content, seen }).map_err(|failure| failure.text)
+        let (at, written) = (RealPath::new("/w", "a"), PathArg::from("a"));
+        let foreign = |_: &Seen, _: &[u8]| " What changed".to_owned();
+        let wanted = Wanted { at: &at, written: &written, name: "a", content, seen, foreign: &foreign };
+        plan.check_seen(&wanted).map_err(|failure| failure.text)
     }
 
     #[test]
@@ -208,9 +225,8 @@ mod tests {
         let hash = sha256_hex(b"1\n2\n3\n");
         let part = Seen { hash: hash.as_str().into(), lines: vec![(1, 1), (3, 3)], total: 3 };
         assert!(check(None, "1\n2\n3\n", "x").unwrap_err().contains("hasn't been read"));
-        assert!(
-            check(Some(&Seen::whole("other", 3)), "1\n2\n3\n", "x").unwrap_err().contains("Read it again")
-        );
+        let stale = check(Some(&Seen::whole("other", 3)), "1\n2\n3\n", "x").unwrap_err();
+        assert!(stale.contains("Read it again") && stale.ends_with(" What changed"), "{stale}");
         assert!(check(Some(&part), "1\n2\n3\n", "x").unwrap_err().contains("offset=2"));
         for (length, advice) in [(2_001, "columns=\"1-10000\""), (10_001, "10,001 characters")] {
             let long = format!("1\n{}\n", "x".repeat(length));

@@ -6,11 +6,11 @@ use super::{
 };
 use crate::{
     glob::counted,
-    text::{paths, whole::sha256_hex},
+    text::{foreign::Foreign, paths, whole::sha256_hex},
 };
 use haft_core::{
-    Cancel, Cx, Effects, Failure, FileChange, Files, Output, Permission, Preview, RealPath, Risk, Seen,
-    SessionView, Spec, Tool, Touch,
+    Cancel, Cx, Effects, Failure, FileChange, Files, Output, PathArg, Permission, Preview, RealPath, Risk,
+    Seen, SessionView, Spec, Tool, Touch,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -37,7 +37,8 @@ impl Tool for WriteTool {
     }
 
     fn effects(&self, input: &WriteInput, _: &dyn SessionView) -> Effects {
-        Effects::Only(vec![Touch::Write(input.path.clone())])
+        // Answers tell of what is there: that it has this content already, or what somebody else made of it.
+        Effects::Only(vec![Touch::Read(input.path.clone()), Touch::Write(input.path.clone())])
     }
 
     async fn preview(&self, input: &WriteInput, cx: &Cx) -> Result<Preview, Failure> {
@@ -66,10 +67,13 @@ impl Tool for WriteTool {
 struct Job {
     files: Arc<dyn Files>,
     at: RealPath,
+    /// The path as it was written.
+    written: PathArg,
     /// The path as it is written for readers.
     name: String,
     content: String,
     seen: Option<Seen>,
+    foreign: Foreign,
     cancel: Cancel,
 }
 
@@ -79,12 +83,27 @@ impl Job {
         let seen = cx.session.seen(&at);
         let files = Arc::clone(&cx.world.files);
         let name = paths::shown(&at, &files.workspace());
-        Ok(Self { files, at, name, content: input.content, seen, cancel: cx.cancel.clone() })
+        Ok(Self {
+            files,
+            at,
+            written: input.path,
+            name,
+            content: input.content,
+            seen,
+            foreign: Foreign::of(cx),
+            cancel: cx.cancel.clone(),
+        })
     }
 
     fn plan(&self) -> Result<Plan, Failure> {
-        let wanted =
-            Wanted { at: &self.at, name: &self.name, content: &self.content, seen: self.seen.as_ref() };
+        let wanted = Wanted {
+            at: &self.at,
+            written: &self.written,
+            name: &self.name,
+            content: &self.content,
+            seen: self.seen.as_ref(),
+            foreign: &|seen: &Seen, now: &[u8]| self.foreign.change(&self.at, seen, now),
+        };
         Plan::of(&*self.files, &wanted, &self.cancel)
     }
 
@@ -113,6 +132,10 @@ impl Job {
             text.push_str(note);
         }
         text.push('.');
+        if let Some(note) = change.note(name) {
+            text.push('\n');
+            text.push_str(&note);
+        }
         let diff = plan.diff(name);
         Output { seen, files: vec![change], ..Output::text(text) }.with_metadata(json!({
             "path": self.at.absolute(),

@@ -1,8 +1,9 @@
 //! Edits change the bytes of their span and no others, and put new text there as it was given.
 
-use crate::kit::{bash, done, edit, failed, has, invalid, kit, signs, write};
+use crate::kit::{bash, call, done, edit, failed, has, invalid, kit, signs, write};
 use haft_core::FailureKind;
 use haft_test::Harness;
+use serde_json::json;
 
 /// Before, old text, new text, after.
 type Case<'a> = (&'a [u8], &'a str, &'a str, &'a [u8]);
@@ -77,9 +78,9 @@ async fn case_f01_no_form_of_a_file_is_tidied_up() {
             (b"a\nz=3", "z=3\n", "z=4\n", b"a\nz=4"),
             (b"only", "only", "still", b"still"),
             (b"a\n\n\n", "a", "b", b"b\n\n\n"),
-            // Marks, NUL bytes, bytes that are no characters.
+            // Marks, control characters, bytes that are no characters.
             (b"\xEF\xBB\xBFa\r\nb", "a", "c", b"\xEF\xBB\xBFc\r\nb"),
-            (b"a\0b=1\n", "b=1", "b=2", b"a\0b=2\n"),
+            (b"a\x01\x7fb=1\n", "b=1", "b=2", b"a\x01\x7fb=2\n"),
             (b"x = 1\nprice \xa2 40\n", "x = 1", "x = 2", b"x = 2\nprice \xa2 40\n"),
             // Blanks at line ends, tabs, form feeds.
             (b"a  \n\tb\t\n \n", "b", "c", b"a  \n\tc\t\n \n"),
@@ -113,6 +114,45 @@ async fn encodings_stay_and_what_they_cannot_hold_is_refused_by_name() {
     assert_eq!(signs(kit.read("f")), signs(&before));
     done(&edit(&kit, "f", "x = 1", "été").await);
     assert_eq!(signs(kit.read("f")), signs([FRENCH, b"\xe9t\xe9\n"].concat()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_text_or_has_units_that_are_not_known_is_refused_by_name() {
+    let kit = kit();
+    let by_two = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let by_four = |text: &str| text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect::<Vec<u8>>();
+    for (before, what) in [
+        (by_two("key = 1\n"), "UTF-16LE without a byte order mark"),
+        (by_four("key = 1\n"), "UTF-32LE without a byte order mark"),
+        (by_four("\u{feff}key = 1\n"), "UTF-32LE"),
+        (b"\x7fELF\x02key\0".to_vec(), "binary"),
+        (b"%PDF-1.7\nkey\n".to_vec(), "application/pdf"),
+        (b"\x89PNG\r\n\x1a\nkey".to_vec(), "image/png"),
+        (b"a\0key=1\n".to_vec(), "binary"),
+    ] {
+        for (tool, input) in [
+            ("edit", json!({"path": "f.ipynb", "old": "k", "new": "K"})),
+            ("write", json!({"path": "f.ipynb", "content": "x\n"})),
+            ("notebook_edit", json!({"path": "f.ipynb", "cell": "q", "source": "x"})),
+        ] {
+            kit.write("f.ipynb", &before);
+            let text = failed(&call(&kit, tool, input).await, FailureKind::Conflict);
+            has(&text, &[what]);
+            assert_eq!(signs(kit.read("f.ipynb")), signs(&before), "{tool}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn accents_match_however_they_are_written_and_new_text_is_as_given() {
+    let kit = kit();
+    kit.write("f", "cafe\u{301} 1\n");
+    let text = done(&edit(&kit, "f", "caf\u{e9} 1", "caf\u{e9} 2").await);
+    has(&text, &["Line 1: old differed in whether accents are characters of their own; new is as given."]);
+    assert_eq!(signs(kit.read("f")), signs("caf\u{e9} 2\n"));
+    kit.write("f", "let cafe\u{301} = 1;\n");
+    let text = failed(&edit(&kit, "f", "let caf\u{e9} = 2;", "x").await, FailureKind::Conflict);
+    has(&text, &["cafe\\u{301}·=·1"]);
 }
 
 /// New texts that some template, shell, regular expression or typographer would change.

@@ -51,6 +51,10 @@ async fn changes_that_git_knows_are_shown() {
     assert!(staged.contains("@@ -2 +2 @@") && staged.contains("+2") && !staged.contains("gone"), "{staged}");
     let one = done(&call(&kit, "diff", json!({"paths": ["gone.txt"]})).await);
     assert!(one.contains("-gone") && !one.contains("key"), "{one}");
+    // One that isn't there is named, what was removed and what has no change isn't.
+    let some = done(&call(&kit, "diff", json!({"paths": ["gone.txt", "nope/x", "secret"]})).await);
+    has(&some, &["-gone", "(nope/x: nothing has that path"]);
+    assert_eq!(some.matches("nothing has that path").count(), 1, "{some}");
     has(
         &failed(&call(&kit, "diff", json!({"paths": ["../x"]})).await, FailureKind::InvalidInput),
         &["/paths must lie"],
@@ -62,7 +66,7 @@ async fn what_a_rule_denies_is_left_out_and_counted() {
     let kit = denying("read(./secret/**)", Answers::yes());
     git(&kit).await;
     let text = done(&call(&kit, "diff", json!({})).await);
-    has(&text, &["+2", "(1 changed file left out: rules deny"]);
+    has(&text, &["+2", "(1 changed file left out: they may hold secrets, or rules deny"]);
     assert!(!text.contains("key"), "{text}");
 }
 

@@ -64,6 +64,7 @@ fn answer(mut stream: TcpStream, heard: &Mutex<Vec<String>>) {
         "/picture" => ("200 OK", "content-type: image/png\r\n", b"\x89PNG\r\n\x1a\n\0"),
         "/away" => ("302 Found", "location: https://other.example/x\r\n", b""),
         "/in" => ("302 Found", "location: http://127.0.0.2/\r\n", b""),
+        "/nowhere" => ("302 Found", "", b""),
         _ => ("404 Not Found", "content-type: text/html\r\n", b"<p>no such page</p>"),
     };
     let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n{headers}\r\n", body.len());
@@ -108,9 +109,24 @@ async fn what_leads_elsewhere_is_told_and_what_is_private_refused() {
     let text = done(&call(&kit, "fetch", json!({"url": site.url("/away")})).await);
     has(&text, &["redirects (302) to https://other.example/x", "fetch that URL"]);
     let text = failed(&call(&kit, "fetch", json!({"url": site.url("/in")})).await, FailureKind::Permission);
-    has(&text, &["hop 2", "loopback", "[tools.fetch]"]);
+    has(&text, &["hop 2", "loopback", "Use a public URL"]);
+    assert!(!text.contains("allow"), "{text}");
     let near = json!({"url": "http://127.0.0.1:1/"});
-    has(&failed(&call(&kit, "fetch", near).await, FailureKind::Permission), &["hop 1", "allow 127.0.0.1:1"]);
+    let text = failed(&call(&kit, "fetch", near).await, FailureKind::Permission);
+    has(&text, &["hop 1", "allow 127.0.0.1:1", "allowPrivate under [tools.fetch]"]);
+    for url in [
+        "http://169.254.169.254/latest/",
+        "http://169.254.1.1/",
+        "http://[fd00:ec2::254]/",
+        "http://metadata.google.internal/",
+    ] {
+        let text = failed(&call(&kit, "fetch", json!({"url": url})).await, FailureKind::Permission);
+        has(&text, &["hop 1", "Use a public URL"]);
+        assert!(!text.contains("allow"), "{text}");
+    }
+    let text =
+        failed(&call(&kit, "fetch", json!({"url": site.url("/nowhere")})).await, FailureKind::NotFound);
+    has(&text, &["answered 302", "without a Location"]);
     let text = failed(&call(&kit, "fetch", json!({"url": site.url("/no")})).await, FailureKind::NotFound);
     has(&text, &["answered 404", "no such page", "written by others"]);
     for url in ["file:///etc/passwd", "http://a:b@example.com/", ""] {

@@ -1,6 +1,6 @@
 //! What is refused or asked before a tool runs: plan mode, paths outside, a person who says no.
 
-use crate::kit::{answered_by, call, denied, done, equipped, has, kit, mark, marked};
+use crate::kit::{answered_by, call, denied, denying, done, equipped, has, kit, mark, marked};
 use haft_core::{Answer, Outcome};
 use haft_policy::Mode;
 use haft_test::{Answers, HarnessSetup};
@@ -101,6 +101,22 @@ async fn a_refusal_changes_nothing_and_feedback_reaches_the_model() {
     assert_eq!(kit.read("f"), b"a\n");
     done(&call(&kit, "edit", input).await);
     assert_eq!(kit.read("f"), b"b\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_tells_nothing_of_what_must_not_be_read() {
+    let kit = denying("read(secret/**)", Answers::yes());
+    kit.write("secret/k", "guess\n");
+    let texts = ["guess\n", "another\n"].map(|content| json!({"path": "secret/k", "content": content}));
+    let mut said = Vec::new();
+    for input in texts {
+        let ended = call(&kit, "write", input).await;
+        assert_eq!(denied(&ended), "deny");
+        said.push(ended.output.joined_text());
+    }
+    assert_eq!(said[0], said[1]);
+    assert_eq!(kit.read("secret/k"), b"guess\n");
+    assert!(kit.answers().asked().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -366,3 +366,25 @@ fn diffs_of_git_give_the_tree_that_git_gives() {
 fn diffs_of_diff_give_the_tree_that_git_gives() {
     compare(plain_diff);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_patch_that_contradicts_itself_is_refused_as_such() {
+    let kit = kit();
+    let body = "*** Add File: q1/z\n+1\n*** Add File: q1\n+2";
+    let text = failed(&patch(&kit, &envelope(body)).await, FailureKind::InvalidInput);
+    has(&text, &["q1 is a file by one part", "the folder of q1/z", "Nothing was changed"]);
+    assert!(!kit.path("q1").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_anchor_is_looked_for_in_the_block_of_the_one_before() {
+    let kit = kit();
+    kit.write("a.py", "class B:\n    def f(self):\n        x\nclass A:\n    def f(self):\n        x\n");
+    let body = "*** Update File: a.py\n@@ class A:\n@@     def f(self):\n-        x\n+        y";
+    done(&patch(&kit, &envelope(body)).await);
+    let after = "class B:\n    def f(self):\n        x\nclass A:\n    def f(self):\n        y\n";
+    assert_eq!(kit.read("a.py"), after.as_bytes());
+    let body = "*** Update File: a.py\n@@ class B:\n@@     def f(self):\n+        z";
+    done(&patch(&kit, &envelope(body)).await);
+    assert!(kit.read("a.py").starts_with(b"class B:\n    def f(self):\n        z\n"));
+}

@@ -138,6 +138,41 @@ async fn edits_from_two_sessions_are_all_present() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn edits_through_every_spelling_of_one_path_are_all_present() {
+    let kit = kit();
+    let other = kit.open_session("other").unwrap();
+    let line = |number: usize, value: &str| format!("slot{number:02} = {value}\n");
+    kit.write("d/f", (0..48).map(|number| line(number, "old")).collect::<String>());
+    // A second name is another path and the same file.
+    kit.sh("mkdir e; ln -s d/f link; ln -s d via; ln -s ../link e/far; ln d/f second").await;
+    let absolute = kit.path("d/f").to_str().unwrap().to_owned();
+    let spellings =
+        ["d/f", "./d/../d//f", "link", "via/f", "e/far", "e/../link", absolute.as_str(), "second"];
+    let patch = |name: &str, old: &str, new: &str| json!({"patch": format!("*** Begin Patch\n*** Update File: {name}\n-{old}+{new}*** End Patch\n")});
+    let calls: Vec<_> = (0..48)
+        .map(|number| {
+            let session = if number % 3 == 0 { &other } else { kit.session() };
+            let (name, old, new) =
+                (spellings[number % spellings.len()], line(number, "old"), line(number, "new"));
+            let (tool, input) = match number % 5 {
+                0 => ("patch", patch(name, &old, &new)),
+                1 => {
+                    ("replace", json!({"pattern": old, "replacement": new, "literal": true, "paths": [name]}))
+                }
+                _ => ("edit", json!({"path": name, "old": old, "new": new})),
+            };
+            kit.executor().submit(session, Request::new(tool, input.to_string()))
+        })
+        .collect();
+    for call in calls {
+        done(&end_of(call).await);
+    }
+    let all: String = (0..48).map(|number| line(number, "new")).collect();
+    assert_eq!(signs(kit.read("d/f")), signs(&all));
+    assert_eq!(signs(kit.read("second")), signs(&all));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_read_after_a_write_sees_it_by_every_name() {
     for name in ["real/f", "./real/../real/f", "link", "via/f"] {
         let kit = silent();

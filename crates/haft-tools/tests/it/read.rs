@@ -58,6 +58,7 @@ async fn past_the_end_and_an_empty_file_say_so() {
     assert_eq!(done(&read(&kit, "empty").await), "empty is empty.");
     for (input, part) in [
         (json!({"path": "f", "limit": 0}), "/limit must be at least 1"),
+        (json!({"path": "f", "limit": -3}), "/limit must be at least 1"),
         (json!({"path": "f", "columns": "9-3"}), "/columns must be two numbers"),
         (json!({"path": "f", "offset": "x"}), "/offset must be"),
         (json!({}), "/path is required"),

@@ -1,10 +1,15 @@
-//! Every refusal says what to do next.
+//! Every refusal says what to do next; all of them stand in a file of their own, so that a change shows in review.
 
-use crate::kit::{answered_by, call, denying, equipped, read};
+use crate::{
+    kit::{answered_by, call, denying, equipped, read},
+    snapshot,
+};
 use haft_core::{Input, Request};
 use haft_policy::Mode;
 use haft_test::{Answers, Harness, HarnessSetup};
+use regex::Regex;
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 
 /// Words by which a text tells its reader to do something, or what would be right.
 #[rustfmt::skip] // a list of words
@@ -31,6 +36,7 @@ async fn zoo() -> Harness {
     call(&kit, "read", json!({"path": "seen in part", "limit": 1})).await;
     read(&kit, "changed").await;
     kit.write("changed", "2\n");
+    kit.write("nai\u{308}ve", "a\n");
     kit.write("n.ipynb", NOTEBOOK);
     kit.register(haft_runtime::undo_tool());
     kit
@@ -73,6 +79,8 @@ fn refused() -> Vec<(&'static str, Value)> {
         ("edit", json!({"path": "f", "edits": [{"old": "a\nb", "new": "x"}, {"old": "b\na", "new": "y"}]})),
         ("edit", json!({"path": "latin", "old": "caf", "new": "\u{2603}"})),
         ("edit", json!({"path": "gone", "old": "a", "new": "b"})),
+        ("edit", json!({"path": "na\u{ef}ve", "old": "a", "new": "b"})),
+        ("edit", json!({"path": "changed", "old": "1\n", "new": "3\n"})),
         ("edit", json!({"path": "d", "old": "a", "new": "b"})),
         ("grep", json!({"pattern": "a("})),
         ("grep", json!({"pattern": ""})),
@@ -139,6 +147,7 @@ fn refused_in_many() -> Vec<(&'static str, Value)> {
         ("replace", json!({"pattern": "(a)", "replacement": "$1b"})),
         ("replace", json!({"pattern": "a", "replacement": "x", "glob": "[x"})),
         ("replace", json!({"pattern": "a", "replacement": "x", "paths": ["gone"]})),
+        ("replace", json!({"pattern": "servis", "replacement": "\u{2603}", "paths": ["latin"]})),
         ("notebook_edit", json!({"path": "n.ipynb"})),
         ("notebook_edit", json!({"path": "f", "cell": "q", "source": "x"})),
         ("notebook_edit", json!({"path": "gone", "cell": "q", "source": "x"})),
@@ -196,6 +205,33 @@ async fn every_refusal_names_a_next_step() {
         }
     }
     assert!(without.is_empty(), "{} without a next step:\n{}", without.len(), without.join("\n"));
+}
+
+/// A text without what is another each time: where the workspace lies, and how long something took.
+fn lasting(kit: &Harness, text: &str) -> String {
+    let workspace = kit.workspace();
+    let room = workspace.parent().unwrap().to_str().unwrap();
+    let text = text.replace(workspace.to_str().unwrap(), "/WORKSPACE").replace(room, "/ROOM");
+    let took = Regex::new(r"took [0-9.,]+ ?(ms|min|s)\b").unwrap();
+    took.replace_all(&text, "took TIME").into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refusals_are_as_they_were_reviewed() {
+    let kit = zoo().await;
+    let mut all = String::new();
+    for (tool, input) in refused().into_iter().chain(refused_in_many()) {
+        let ended = call(&kit, tool, input.clone()).await;
+        let text = lasting(&kit, &ended.output.joined_text());
+        let mut input = input.to_string();
+        if let Some((at, _)) = input.char_indices().nth(200) {
+            input.truncate(at);
+            input.push('…');
+        }
+        let text: String = text.chars().take(4_000).collect();
+        let _ = write!(all, "=== {tool} {input}\n{}\n{text}\n\n", ended.outcome.name());
+    }
+    snapshot::check("refusals.snap.txt", "refusals_are", &all);
 }
 
 #[tokio::test(flavor = "multi_thread")]

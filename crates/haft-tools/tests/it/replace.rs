@@ -113,3 +113,27 @@ async fn what_makes_no_sense_is_refused() {
     );
     assert_eq!(kit.read("f"), b"a\n");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_hidden_is_counted_where_nothing_matches() {
+    let kit = kit();
+    kit.write(".gitignore", "ignored\n");
+    kit.write("ignored", "x\n");
+    kit.write("seen", "y\n");
+    let input = json!({"pattern": "x", "replacement": "z"});
+    has(
+        &done(&call(&kit, "replace", input).await),
+        &["Nothing matches in 1 file", "2 files hidden by ignore"],
+    );
+    let input = json!({"pattern": "x", "replacement": "z", "glob": "*.none"});
+    has(&done(&call(&kit, "replace", input).await), &["Nothing was searched: no text file"]);
+    assert_eq!(kit.read("ignored"), b"x\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_file_that_is_named_is_left_out_as_such() {
+    let kit = kit();
+    kit.write("long", "x".repeat(17 * 1_024 * 1_024));
+    let input = json!({"pattern": "y", "replacement": "z", "paths": ["long"]});
+    has(&done(&call(&kit, "replace", input).await), &["1 longer than 16 MiB"]);
+}

@@ -111,6 +111,56 @@ async fn a_binary_file_is_left_out_and_not_counted_as_searched() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_read_shows_is_what_grep_finds_in_every_encoding() {
+    let kit = kit();
+    let text = "Der Zug fährt über die Brücke.\nAlle müssen aussteigen, größer wird die Welt.\n";
+    let wide = |bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect::<Vec<u8>>();
+    let windows = encoding_rs::WINDOWS_1252.encode(text).0.into_owned();
+    kit.write("a-utf8.txt", text);
+    kit.write("b-mark.txt", format!("\u{feff}{text}"));
+    kit.write("c-le.txt", [b"\xff\xfe".as_slice(), wide(u16::to_le_bytes).as_slice()].concat());
+    kit.write("d-be.txt", [b"\xfe\xff".as_slice(), wide(u16::to_be_bytes).as_slice()].concat());
+    kit.write("e-windows.txt", &windows);
+    kit.write("f-cr.txt", text.replace('\n', "\r"));
+    let names = ["a-utf8", "b-mark", "c-le", "d-be", "e-windows", "f-cr"];
+    for pattern in ["größer", "gr..er", "aussteigen", "^Alle m.ssen"] {
+        let expected: String = names
+            .iter()
+            .map(|name| format!("{name}.txt:2:Alle müssen aussteigen, größer wird die Welt.\n"))
+            .collect();
+        let found = done(&grep(&kit, json!({"pattern": pattern})).await);
+        assert_eq!(found, format!("{expected}[6 matches in 6 files shown]"), "{pattern}");
+    }
+    for name in names {
+        let shown = done(&read(&kit, &format!("{name}.txt")).await);
+        has(&shown, &["Alle müssen aussteigen, größer wird die Welt."]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_tree_is_searched_in_order_with_all_its_counts() {
+    let kit = kit();
+    let mut names = Vec::new();
+    for number in 0..400 {
+        let name = format!("d{}/f{number:03}.txt", number % 9);
+        kit.write(&name, format!("hay\nneedle {number}\nhay\n"));
+        names.push(name);
+        if number % 8 == 0 {
+            kit.write(&format!("d{}/f{number:03}.bin", number % 9), b"needle\0");
+        }
+    }
+    names.sort();
+    let text = done(&grep(&kit, json!({"pattern": "needle", "mode": "files", "limit": 1000})).await);
+    let expected = format!("{}\n[400 files shown]\n[left out: 50 binary files]", names.join("\n"));
+    assert_eq!(text, expected);
+    let page = json!({"pattern": "needle", "mode": "files", "offset": 150, "limit": 2});
+    let text = done(&grep(&kit, page).await);
+    has(&text, &[&names[150], &names[151], "[2 files shown; 248 more, go on with offset=152]"]);
+    let ended = grep(&kit, json!({"pattern": "nowhere"})).await;
+    has(&done(&ended), &["No matches in 400 files searched.", "50 binary files"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn ignored_and_hidden_files_are_searched_only_where_named() {
     let kit = kit();
     kit.write(".gitignore", "dist/\n");

@@ -36,6 +36,47 @@ async fn case_f20_a_literal_path_wins_over_ignore_and_hidden_rules() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn case_f20_a_named_folder_wins_over_rules_for_what_is_in_it() {
+    let kit = kit();
+    kit.write(".gitignore", "*.log\n/gebäude/\nout/*\n!out/keep\n");
+    for name in ["src/a.log", "src/a.rs", "gebäude/b.js", "out/c.js", "out/keep", "d.log"] {
+        kit.write(name, "");
+    }
+    for (pattern, path) in [
+        ("src/*.log", "src/a.log"),
+        ("geb\u{e4}ude/*.js", "gebäude/b.js"),
+        ("geba\u{308}ude/*.js", "gebäude/b.js"),
+        ("geba\u{308}ude/b.js", "gebäude/b.js"),
+        ("out/*.js", "out/c.js"),
+        ("out/**", "out/keep\n[1 path hidden by ignore rules; pass ignored=true]"),
+    ] {
+        assert_eq!(done(&glob(&kit, json!({"pattern": pattern})).await), path, "{pattern}");
+    }
+    // Where no folder is named, what is hidden is counted and nothing more.
+    for input in [json!({"pattern": "**/*.log"}), json!({"pattern": "*.log", "path": "."})] {
+        let text = done(&glob(&kit, input.clone()).await);
+        has(&text, &["No files match", "[2 paths hidden by ignore rules; pass ignored=true]"]);
+        assert!(!text.contains("src/a.log"), "{input}: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_tree_is_listed_and_counted_whole() {
+    let kit = kit();
+    kit.write(".gitignore", "*.tmp\n");
+    for number in 0..700 {
+        let end = if number % 7 == 0 { "tmp" } else { "txt" };
+        kit.write(&format!("d{}/e{}/f{number}.{end}", number % 9, number % 4), "");
+    }
+    kit.sh("touch -d @4102444800 d3/e2/f30.txt").await;
+    let text = done(&glob(&kit, json!({"pattern": "**/f*", "limit": 5})).await);
+    assert!(text.starts_with("d3/e2/f30.txt\n"), "{text}");
+    has(&text, &["[5 of 600 files shown, newest first", "[100 paths hidden by ignore rules"]);
+    let text = done(&glob(&kit, json!({"pattern": "**/f*", "ignored": true, "limit": 5})).await);
+    has(&text, &["[5 of 700 files shown"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn case_f20_the_git_folder_is_never_walked() {
     let kit = kit();
     kit.write(".git/config", "");
@@ -128,7 +169,12 @@ async fn a_tree_counts_what_it_leaves_out() {
         kit.write(name, "x".repeat(1_024));
     }
     let text = done(&tree(&kit, json!({})).await);
-    assert!(text.ends_with("/\nREADME\nsrc/\n  deep/\n    er/  (1 inside)\n  lib.rs"), "{text}");
+    let tree_of_it = "/\nREADME\nsrc/\n  deep/\n    er/  (1 inside)\n  lib.rs\n";
+    let note = "… 2 paths hidden by ignore rules or leading dots; ignored=true shows them";
+    assert!(text.ends_with(&format!("{tree_of_it}{note}")), "{text}");
+    let text = done(&tree(&kit, json!({"ignored": true})).await);
+    has(&text, &["\n.gitignore\n", "\ndist/\n  a\n"]);
+    assert!(!text.contains("hidden by"), "{text}");
     let text = done(&tree(&kit, json!({"path": "src", "depth": 1, "sizes": true})).await);
     assert_eq!(text, "src/\ndeep/  (1 inside)\nlib.rs  1.0 KiB");
     let text = done(&tree(&kit, json!({"path": "src", "limit": 1})).await);

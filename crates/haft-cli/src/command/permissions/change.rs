@@ -24,7 +24,7 @@ use serde_json::json;
 /// # Errors
 /// The rule is none; the file can't be written.
 pub(super) fn add(app: &App, action: Action, args: &RuleArgs, json: bool) -> anyhow::Result<Status> {
-    let rule = parsed(app, action, &args.rule)?.text;
+    let rule = parsed(app, action, list_of(action), &args.rule)?.text;
     match scope(args.place, action) {
         Some(scope) => to_settings(app, action, &rule, (scope, json)),
         None => to_trust(app, action, &rule, json),

@@ -42,15 +42,17 @@ pub(super) fn permissions(app: &App, args: &PermissionsArgs) -> anyhow::Result<S
     }
 }
 
-/// A rule as it is understood, or what to write in its place.
-fn parsed(app: &App, action: Action, text: &str) -> Result<Rule, Trouble> {
-    Rule::parse(action, text, &origin(app)).map_err(|error| {
-        let fix = match &error {
-            RuleError::Unclosed(text) => format!("write it as: haft permissions allow '{text})'"),
-            _ => "write it as in: haft permissions allow 'bash(cargo test *)'".to_owned(),
-        };
-        Trouble::usage(error.to_string(), fix)
-    })
+/// A rule as it is understood, or what to write in its place. `command` is the subcommand that was typed.
+fn parsed(app: &App, action: Action, command: &str, text: &str) -> Result<Rule, Trouble> {
+    Rule::parse(action, text, &origin(app))
+        .map_err(|error| Trouble::usage(error.to_string(), instead(command, &error)))
+}
+
+fn instead(command: &str, error: &RuleError) -> String {
+    match error {
+        RuleError::Unclosed(text) => format!("write it as: haft permissions {command} '{text})'"),
+        _ => format!("write it as in: haft permissions {command} 'bash(cargo test *)'"),
+    }
 }
 
 fn origin(app: &App) -> RuleOrigin {
@@ -63,11 +65,12 @@ fn origin(app: &App) -> RuleOrigin {
 }
 
 fn explain(app: &App, text: &str, json: bool) -> anyhow::Result<Status> {
-    let rule = parsed(app, Action::Allow, text)?;
+    let rule = parsed(app, Action::Allow, "explain", text)?;
     let covered = covers(&rule.text);
     let tools = words::tools_of(app, &rule.text)?;
+    let beyond = words::beyond(&rule.text);
     if json {
-        print::json(&json!({"rule": rule.text, "covers": covered, "tools": tools}))?;
+        print::json(&json!({"rule": rule.text, "covers": covered, "tools": tools, "beyond": beyond}))?;
         return Ok(Status::Completed);
     }
     print::line(&clean(&format!("{} covers {covered}", rule.text)));
@@ -76,7 +79,26 @@ fn explain(app: &App, text: &str, json: bool) -> anyhow::Result<Status> {
     } else {
         print::line(&clean(&format!("  tools of this workspace: {}", tools.join(", "))));
     }
+    if let Some(beyond) = beyond {
+        print::line(&format!("  {beyond}"));
+    }
     print::line("  under allow such calls run, under ask they are asked, under deny they never run;");
     print::line("  deny beats ask beats allow, and no allow rule beats a guard");
     Ok(Status::Completed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_no_rule_is_mended_for_the_command_that_was_typed() {
+        let unclosed = Rule::parse(Action::Deny, "bash(ls", &RuleOrigin::default()).unwrap_err();
+        let other = Rule::parse(Action::Deny, "risk:high", &RuleOrigin::default()).unwrap_err();
+        for command in ["allow", "ask", "deny", "explain"] {
+            let said = instead(command, &unclosed);
+            assert_eq!(said, format!("write it as: haft permissions {command} 'bash(ls)'"));
+            assert!(instead(command, &other).contains(&format!("permissions {command} 'bash(")));
+        }
+    }
 }

@@ -1,8 +1,9 @@
 //! What a rule covers, in words. Pure, but for the list of tools.
 
 use crate::app::App;
-use haft_core::RealPath;
+use haft_core::{RealPath, Spec};
 use haft_policy::{Action, Mode, Policy, Rule};
+use serde_json::json;
 
 /// What a rule that parses covers, as a phrase that follows "covers".
 pub(in crate::command) fn covers(rule: &str) -> String {
@@ -35,23 +36,63 @@ pub(in crate::command) fn covers(rule: &str) -> String {
     }
 }
 
+/// What a rule says of calls of tools that it doesn't name, and what the names alone don't tell.
+pub(super) fn beyond(rule: &str) -> Option<&'static str> {
+    if rule.trim().starts_with("risk:") {
+        return Some("by what they declare; a call may be riskier or safer than its tool, by its input");
+    }
+    let (name, spec) = rule.split_once('(')?;
+    if spec.starts_with("domain:") || spec.starts_with("param.") {
+        return None;
+    }
+    match family(name.trim())? {
+        Family::Read => Some(
+            "under ask and deny it holds as well where bash, diff, edit, patch or any other tool reads such a path",
+        ),
+        Family::Edit => {
+            Some("under ask and deny it holds as well where bash, undo or any other tool writes such a path")
+        }
+        Family::Command => None,
+    }
+}
+
 /// The tools of this workspace that a rule means, wholly or in part.
 pub(super) fn tools_of(app: &App, rule: &str) -> anyhow::Result<Vec<String>> {
-    let name = match rule.split_once('(') {
-        Some((name, _)) => name.trim(),
-        None => rule,
-    };
     let tools = app.tools()?;
+    let snapshot = app.snapshot(&tools);
+    let rule = rule.trim();
+    if let Some(risk) = rule.strip_prefix("risk:") {
+        let is_meant = |spec: &Spec| json!(spec.risk()).as_str() == Some(risk.trim());
+        let meant = snapshot.offers().filter(|offer| is_meant(offer.spec()));
+        return Ok(meant.map(|offer| offer.name.to_string()).collect());
+    }
+    let (name, spec) = match rule.split_once('(') {
+        _ if rule.starts_with("param.") => ("*", rule),
+        Some((name, spec)) => (name.trim(), spec.trim()),
+        None => (rule, ""),
+    };
+    let property = spec.strip_prefix("param.").map(property);
     let plain = Policy::new(Mode::Default, RealPath::new(&app.place.workspace, ""));
     let mut meant = plain.clone();
     meant.rules.extend(Rule::parse(Action::Deny, name, &super::origin(app)).ok());
     // What a rule for the whole tool would deny is what it means; what is denied anyway tells nothing.
-    let snapshot = app.snapshot(&tools);
     let covered = snapshot.offers().filter(|offer| {
-        meant.denies_tool_whole(offer.spec(), &offer.name)
+        property.is_none_or(|property| takes(offer.spec(), property))
+            && meant.denies_tool_whole(offer.spec(), &offer.name)
             && !plain.denies_tool_whole(offer.spec(), &offer.name)
     });
     Ok(covered.map(|offer| offer.name.to_string()).collect())
+}
+
+/// The first key of `key.inner=value`.
+fn property(pair: &str) -> &str {
+    pair.split(['=', '.']).next().unwrap_or(pair).trim()
+}
+
+/// Whether a tool has a parameter, by its own name or one that is taken for it.
+fn takes(spec: &Spec, property: &str) -> bool {
+    let own = spec.input_schema.get("properties").and_then(|all| all.get(property)).is_some();
+    own || spec.input_aliases.values().flatten().any(|alias| alias == property)
 }
 
 /// A kind of tool that one tool's name stands for.
@@ -105,8 +146,8 @@ fn parameter(spec: &str) -> String {
 }
 
 fn command(spec: &str) -> String {
-    if spec == "*" {
-        return "commands, each by itself, whatever they are".to_owned();
+    if matches!(spec, "*" | ":*") {
+        return "every command, each by itself, whatever it is".to_owned();
     }
     if let Some(start) = spec.strip_suffix(":*") {
         return format!("the command \"{start}\", with any arguments or none, and \"{start}:…\"");
@@ -161,6 +202,7 @@ mod tests {
             ("mcp__github", "every call of every tool of the MCP server github"),
             ("bash(git diff *)", "commands that begin with \"git diff\", with any further arguments or none"),
             ("bash(ls -la)", "just the command \"ls -la\""),
+            ("bash(:*)", "every command, each by itself, whatever it is"),
             (
                 "bash(npm run test:*)",
                 "the command \"npm run test\", with any arguments or none, and \"npm run test:…\"",
@@ -181,5 +223,30 @@ mod tests {
         for (rule, words) in cases {
             assert_eq!(covers(rule), words, "{rule}");
         }
+    }
+
+    #[test]
+    fn a_rule_for_paths_says_where_else_it_holds() {
+        for (rule, part) in [
+            ("read(secret/**)", Some("bash, diff, edit, patch")),
+            ("edit(secret/**)", Some("bash, undo")),
+            ("risk:destructive", Some("declare")),
+            ("read", None),
+            ("bash(ls)", None),
+            ("read(param.path=a)", None),
+            ("write(a)", None),
+        ] {
+            let said = beyond(rule);
+            assert_eq!(said.is_some(), part.is_some(), "{rule}");
+            assert!(said.unwrap_or_default().contains(part.unwrap_or_default()), "{rule}: {said:?}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_is_known_by_all_its_names() {
+        let mut spec = Spec::new("x", "Does something.").with_input_aliases("path", &["file_path"]);
+        spec.input_schema = json!({"type": "object", "properties": {"path": {}}});
+        assert!(takes(&spec, property("path=a*")) && takes(&spec, property("file_path.x=1")));
+        assert!(!takes(&spec, property("command=a")));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::{Line, RedirectKind, Simple, Word, read_only::is_among};
 
-const DOWNLOADERS: &str = "curl wget fetch aria2c http https lwp-request lynx";
+const DOWNLOADERS: &str = "curl wget fetch aria2c http https xh xhs curlie lwp-request lynx nc ncat netcat";
 const SHELLS: &str = "sh bash dash zsh ksh ash fish tcsh csh";
 const INTERPRETERS: &str =
     "python python2 python3 perl ruby node nodejs php deno bun lua pwsh osascript tclsh";
@@ -11,7 +11,10 @@ const INTERPRETERS: &str =
 pub(super) fn piped(line: &Line) -> Option<String> {
     let hit = (0..line.commands.len()).find(|at| {
         line.commands.get(*at).is_some_and(|simple| {
-            (runs_input(simple) && feeds(line, *at)) || (runs_substitution(simple) && holds(line, *at))
+            (runs_input(simple) && feeds(line, *at))
+                || (runs_substitution(simple) && holds(line, *at))
+                || (runs_words(line, simple) && feeds(line, *at))
+                || runs_variable(line, simple)
         })
     })?;
     let program = line.commands.get(hit).and_then(Simple::program).unwrap_or_default();
@@ -33,7 +36,11 @@ fn language(simple: &Simple) -> Option<&str> {
 fn code(simple: &Simple) -> Option<&Word> {
     let is_shell = is_among(SHELLS, language(simple)?);
     let letters = if is_shell { "c" } else { "cemrpnE" };
-    let mut words = simple.words.iter().skip(1);
+    let mut words = simple.words.iter().skip(1).peekable();
+    // `deno run -`.
+    if matches!(language(simple), Some("deno" | "bun")) {
+        words.next_if(|word| word.text() == "run");
+    }
     while let Some(word) = words.next() {
         let text = word.text();
         if matches!(text, "-" | "--" | "/dev/stdin") {
@@ -118,6 +125,50 @@ fn runs_substitution(simple: &Simple) -> bool {
     }
 }
 
+/// Whether its code is what `xargs` reads.
+fn runs_words(line: &Line, simple: &Simple) -> bool {
+    let outer = simple.wrapper.and_then(|outer| line.commands.get(outer));
+    let Some(outer) = outer.filter(|outer| outer.program() == Some("xargs")) else {
+        return false;
+    };
+    let Some(code) = code(simple) else {
+        return simple.is_open && language(simple).is_some();
+    };
+    let names_it = |pair: &[Word]| {
+        let [option, value] = pair else {
+            return false;
+        };
+        let text = option.text();
+        let glued = text.strip_prefix("-I").or_else(|| text.strip_prefix("--replace=")).unwrap_or_default();
+        let mark = match text {
+            "-I" => value.text(),
+            "-i" | "--replace" => "{}",
+            _ => glued,
+        };
+        !mark.is_empty() && code.text().contains(mark)
+    };
+    outer.words.windows(2).any(names_it)
+}
+
+/// Whether its code is in a variable that a download was put into.
+fn runs_variable(line: &Line, simple: &Simple) -> bool {
+    let code = match simple.program() {
+        Some("eval") => simple.words.get(1),
+        _ => code(simple),
+    };
+    let Some(code) = code.filter(|code| code.exact().is_none() && code.text().contains('$')) else {
+        return false;
+    };
+    line.commands.iter().enumerate().any(|(place, other)| {
+        let is_named = |name: &str| {
+            let forms = [format!("${name}"), format!("${{{name}}}")];
+            forms.iter().any(|form| code.text().contains(form.as_str()))
+        };
+        let is_set = other.assignments.iter().any(|(name, value)| is_substituted(value) && is_named(name));
+        is_set && holds(line, place)
+    })
+}
+
 fn is_substituted(word: &Word) -> bool {
     let text = word.text();
     word.exact().is_none() && (text.contains("$(") || text.contains('`') || text.contains("<("))
@@ -144,7 +195,30 @@ fn holds(line: &Line, at: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::check;
+    use super::super::tests::{check, check_read};
+
+    #[test]
+    fn a_download_by_a_detour_is_not_run_either() {
+        check_read(
+            &[
+                "curl x | xargs -I{} sh -c {}",
+                "curl x | xargs -I % sh -c '% y'",
+                "x=$(curl x); eval \"$x\"",
+                "x=\"$(curl x)\"; bash -c \"$x\"",
+                "xh x | sh",
+                "nc e 1 | sh",
+                "curl x | deno run -",
+                "curl x | bun run -",
+                "curl x | bun -",
+            ],
+            &[
+                "curl x | deno run y.ts",
+                "curl x | xargs -I{} echo {}",
+                "x=$(curl x); echo \"$x\"",
+                "x=$(ls); eval \"$x\"",
+            ],
+        );
+    }
 
     #[test]
     fn a_download_is_not_run_as_it_comes() {

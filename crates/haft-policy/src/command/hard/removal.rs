@@ -1,10 +1,11 @@
 //! Removing, moving or opening up the root, the home, the workspace root or a folder of the system.
 
 use super::super::{
-    Cwd, JudgedLine, Simple, Word,
+    Cwd, JudgedLine, RedirectKind, Simple, Word,
     place::{Places, covers, of_word},
     read_only::{finds_all, is_among, roots},
 };
+use super::values;
 use crate::Policy;
 
 /// Folders that the system stands on.
@@ -31,16 +32,19 @@ pub(super) fn of_places(
     places: &Places<'_>,
 ) -> Option<String> {
     let simple = line.line.commands.get(at)?;
-    let (deed, mut targets) = targets(simple)?;
+    let (deed, targets) = targets(simple)?;
+    let mut targets: Vec<Word> = targets.into_iter().cloned().collect();
     if simple.is_open {
         targets.extend(fed(line, simple));
     }
     let protected = Protected { policy, places };
     targets.into_iter().find_map(|target| {
         let bases = bases(line, at, simple);
-        let text = of_word(target);
+        let text = of_word(&target);
         let is_pattern = target.exact().is_none();
-        let by_letters = bases.iter().find_map(|cwd| protected.hit(deed, &text, is_pattern, cwd));
+        let texts = if is_pattern { values::possible(line, at, &target) } else { vec![text.clone()] };
+        let mut places = texts.iter().flat_map(|text| bases.iter().map(move |cwd| (text, cwd)));
+        let by_letters = places.find_map(|(text, cwd)| protected.hit(deed, text, is_pattern, cwd));
         // Where links lead.
         by_letters.or_else(|| {
             let found =
@@ -135,18 +139,36 @@ fn bases(line: &JudgedLine, at: usize, simple: &Simple) -> Vec<Cwd> {
 }
 
 /// The words that `echo … | xargs rm` hands on.
-fn fed<'l>(line: &'l JudgedLine, simple: &Simple) -> Vec<&'l Word> {
+fn fed(line: &JudgedLine, simple: &Simple) -> Vec<Word> {
     let commands = &line.line.commands;
-    let feeder = simple.wrapper.and_then(|outer| commands.get(outer)?.feeds_from);
+    let outer = simple.wrapper.and_then(|outer| commands.get(outer));
+    let texts = outer.into_iter().flat_map(|outer| &outer.redirects);
+    let texts = texts.filter(|redirect| redirect.kind == RedirectKind::Text);
+    let given: Vec<Word> = texts.flat_map(|redirect| split(&redirect.target)).collect();
+    if !given.is_empty() {
+        return given;
+    }
+    let feeder = outer.and_then(|outer| outer.feeds_from);
     let Some(feeder) = feeder.and_then(|feeder| commands.get(feeder)) else {
         return Vec::new();
     };
     let words = feeder.words.get(1..).unwrap_or_default();
     match feeder.program() {
-        Some("echo" | "printf" | "ls") => words.iter().filter(|word| !word.text().starts_with('-')).collect(),
-        Some("find") if finds_all(words) => roots(words),
+        Some("echo" | "printf" | "ls") => {
+            words.iter().filter(|word| !word.text().starts_with('-')).flat_map(split).collect()
+        }
+        Some("find") if finds_all(words) => roots(words).into_iter().cloned().collect(),
         _ => Vec::new(),
     }
+}
+
+/// The words that a program makes of a text that it reads.
+fn split(word: &Word) -> Vec<Word> {
+    let Some(text) = word.exact() else {
+        return vec![word.clone()];
+    };
+    let lines = text.replace("\\n", "\n");
+    lines.split_whitespace().take(64).map(Word::known).collect()
 }
 
 /// The places that stay.
@@ -224,7 +246,39 @@ fn part_fits(pattern: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::check;
+    use super::super::tests::{check, check_read};
+
+    #[test]
+    fn disguised_places_stay_too() {
+        check_read(
+            &[
+                "rm -rf /{bin,etc}",
+                "rm -rf {/,x}",
+                "rm -rf x{,/../..}/..",
+                "rm -r $'/'",
+                "rm -rf \\/",
+                "xargs rm -rf <<< /",
+                "x=/; rm -rf $x",
+                "x=/; rm -rf \"${x}\"",
+                "x=/; rm -rf $x*",
+                "x=~; rm -rf $x",
+                "for d in /; do rm -rf $d; done",
+                "for d in a /etc b; do rm -rf \"$d\"; done",
+                "bash -c 'rm -rf \"$1\"' _ /",
+                "sh -c 'rm -rf $0' /",
+                "sh -c 'rm -rf \"$@\"' _ x /",
+            ],
+            &[
+                "rm -rf {a,b}",
+                "rm -rf src/{a,b}",
+                "x=target; rm -rf $x",
+                "for d in a b; do rm -rf $d; done",
+                "bash -c 'rm -rf \"$1\"' _ x",
+                "xargs rm -rf <<< x",
+                "rm -rf a\\ b",
+            ],
+        );
+    }
 
     #[test]
     fn root_home_workspace_and_system_stay() {
@@ -279,6 +333,9 @@ mod tests {
                 "echo / | xargs rm -rf",
                 "find / | xargs rm -rf",
                 "timeout 5 rm -rf /",
+                "rm -rf ~+",
+                "rm -rf ~+/",
+                "printf '/\\n' | xargs rm -rf",
             ],
             &[
                 "rm -rf target",

@@ -4,8 +4,8 @@ use super::{Word, is_among};
 
 /// Tests and actions without a value.
 const PLAIN: &str = "-print -print0 -ls -prune -quit -empty -true -false -readable -writable -executable -nouser \
-    -nogroup -depth -d -xdev -mount -daystart -follow -noleaf -ignore_readdir_race -noignore_readdir_race -not -and -a \
-    -or -o -H -L -P -E -X -x -s -help --help -version --version -warn -nowarn";
+    -nogroup -depth -d -xdev -mount -daystart -noleaf -ignore_readdir_race -noignore_readdir_race -not -and -a \
+    -or -o -H -P -E -X -x -s -help --help -version --version -warn -nowarn";
 
 /// Those with one.
 const VALUED: &str = "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype \
@@ -86,7 +86,7 @@ mod tests {
                 "find . -name \"$X\"",
                 "find src* -size +1M",
                 "find . '(' -name a -o -name b ')' -prune -o -print",
-                "find -L . -printf '%p\\n'",
+                "find . -printf '%p\\n'",
             ],
             &[
                 "find . -delete",

@@ -10,7 +10,8 @@ const SED: &str = "-nErsuz -l: -e: --quiet --silent --regexp-extended --null-dat
 const AWK: &str = "-F: -v: --field-separator= --assign= --version";
 
 /// What lets an awk program run, write, or read something that no word names.
-static AWK_REACHES: [&str; 6] = ["system", "getline", "ENVIRON", "ARGV", "@", "\\\n"];
+static AWK_REACHES: [&str; 9] =
+    ["system", "getline", "ENVIRON", "ARGV", "SYMTAB", "FUNCTAB", "PROCINFO", "@", "\\\n"];
 
 /// Ok where every script only selects, changes and prints lines.
 pub(super) fn sed(words: &[Word]) -> Result<(), String> {
@@ -212,6 +213,9 @@ mod tests {
                 "awk 'BEGIN{ARGV[1]=\"/etc/x\"}' y",
                 "awk 'BEGIN{print ENVIRON[\"X\"]}'",
                 "awk '{print ||| \"sh\"}' y",
+                "awk 'BEGIN{print SYMTAB[\"ENV\" \"IRON\"]}'",
+                "awk 'BEGIN{print PROCINFO[\"version\"]}'",
+                "awk 'BEGIN{for (f in FUNCTAB) print f}'",
                 "awk $X y",
                 "awk \"$X\" y",
                 "awk",

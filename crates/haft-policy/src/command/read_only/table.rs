@@ -113,7 +113,7 @@ pub(crate) static ROWS: &[Row] = &[
     .deep("-R --recursive"),
     row(
         "tree",
-        "-adfilxpsughDFqNQrtUvcJXSnCA -LPIT: --noreport --charset= --filelimit= --si --du --prune \
+        "-adfixpsughDFqNQrtUvcJXSnCA -LPIT: --noreport --charset= --filelimit= --si --du --prune \
          --dirsfirst --gitignore --matchdirs --ignore-case --inodes --device --timefmt= --sort= --version --help",
         Operands::Trees,
         &["tree", "tree -L 2 src", "tree -I 'target|node_modules' --dirsfirst"],
@@ -122,8 +122,8 @@ pub(crate) static ROWS: &[Row] = &[
     .here(),
     row(
         "du",
-        "-0aAbcDhHklLmPsSx -Bdt: -X:@ --null --all --apparent-size --block-size= --bytes --total --dereference-args \
-         --max-depth= --human-readable --inodes --dereference --count-links --no-dereference --separate-dirs --si \
+        "-0aAbcDhHklmPsSx -Bdt: -X:@ --null --all --apparent-size --block-size= --bytes --total --dereference-args \
+         --max-depth= --human-readable --inodes --count-links --no-dereference --separate-dirs --si \
          --summarize --threshold= --time[=] --time-style= --one-file-system --exclude= --exclude-from=@ \
          --help --version",
         Operands::Trees,
@@ -287,13 +287,13 @@ pub(crate) static ROWS: &[Row] = &[
     // Searching.
     row(
         "grep egrep fgrep",
-        "-EFGPVcilLnoqsvwxyHhabrRTZuUz -eABCmDd: -f:@ -# --extended-regexp --fixed-strings --basic-regexp \
+        "-EFGPVcilLnoqsvwxyHhabrTZuUz -eABCmDd: -f:@ -# --extended-regexp --fixed-strings --basic-regexp \
          --perl-regexp --regexp= --file=@ --ignore-case --no-ignore-case --invert-match --word-regexp \
          --line-regexp --count --color[=] --colour[=] --files-without-match --files-with-matches --max-count= \
          --only-matching --quiet --silent --no-messages --byte-offset --with-filename --no-filename --label= \
          --line-number --initial-tab --null --after-context= --before-context= --context= --text \
          --binary-files= --devices= --directories= --exclude= --exclude-from=@ --exclude-dir= --include= \
-         --recursive --dereference-recursive --line-buffered --null-data --binary --help --version",
+         --recursive --line-buffered --null-data --binary --help --version",
         Operands::Pattern("-e -f --regexp --file"),
         &[
             "grep x y",
@@ -308,12 +308,12 @@ pub(crate) static ROWS: &[Row] = &[
         &["grep --foo x", "grep --recurs x"],
     )
     .any()
-    .deep("-r -R --recursive --dereference-recursive"),
+    .deep("-r --recursive"),
     row(
         "rg",
-        "-FHILNPSUVabchilnopqsuvwx0 -ABCEMTegjmrtd: -f:@ --after-context= --before-context= --context= --color= \
+        "-FHINPSUVabchilnopqsuvwx0 -ABCEMTegjmrtd: -f:@ --after-context= --before-context= --context= --color= \
          --colors= --column --no-column --count --count-matches --debug --encoding= --engine= --regexp= --file=@ \
-         --files --files-with-matches --files-without-match --fixed-strings --follow --glob= --iglob= --heading \
+         --files --files-with-matches --files-without-match --fixed-strings --glob= --iglob= --heading \
          --no-heading --help --hidden --no-hidden --ignore-case --ignore-file=@ --invert-match --json \
          --line-number --no-line-number --line-regexp --max-columns= --max-columns-preview --max-count= \
          --max-depth= --max-filesize= --multiline --multiline-dotall --no-config --no-filename --no-ignore \
@@ -339,8 +339,8 @@ pub(crate) static ROWS: &[Row] = &[
     .here(),
     row(
         "fd fdfind",
-        "-HIuFapLsig10q -detSEcoj: --hidden --no-ignore --unrestricted --no-ignore-vcs --case-sensitive \
-         --ignore-case --glob --regex --fixed-strings --absolute-path --full-path --follow --max-depth= --min-depth= \
+        "-HIuFapsig10q -detSEcoj: --hidden --no-ignore --unrestricted --no-ignore-vcs --case-sensitive \
+         --ignore-case --glob --regex --fixed-strings --absolute-path --full-path --max-depth= --min-depth= \
          --exact-depth= --exclude= --type= --extension= --size= --changed-within= --changed-before= --color= \
          --max-results= --print0 --threads= --and= --prune --strip-cwd-prefix --quiet --no-require-git \
          --help --version",
@@ -383,10 +383,10 @@ pub(crate) static ROWS: &[Row] = &[
     ),
     row(
         "jq",
-        "-nrRsScCMaej -f:@ -L:@ --null-input --raw-input --slurp --compact-output --raw-output --raw-output0 \
+        "-nrRsScCMaej --null-input --raw-input --slurp --compact-output --raw-output --raw-output0 \
          --join-output --ascii-output --sort-keys --color-output --monochrome-output --tab --indent= --stream \
-         --exit-status --from-file=@ --unbuffered --seq --help --version",
-        Operands::Pattern("-f --from-file"),
+         --exit-status --unbuffered --seq --help --version",
+        Operands::Pattern(""),
         &["jq . x.json", "jq -r .name package.json", "jq '.a | length' x", "jq"],
         &["jq -i . x", "jq --rawfile a b . c", "jq --arg a b .a", "jq $X x"],
     ),
@@ -428,12 +428,20 @@ pub(crate) static ROWS: &[Row] = &[
     row("zcat xzcat bzcat", "-fq", Operands::Paths, &["zcat x.gz"], &["zcat --foo x"]),
     row(
         "gzip gunzip xz unxz bzip2 bunzip2",
-        "-lvcdkq --list --verbose --stdout --decompress --keep --quiet",
+        "-lvq --list --verbose --quiet",
         Operands::Paths,
-        &["gzip -l x.gz", "gunzip -c x.gz", "xz -l x.xz", "gzip -dc x.gz"],
-        &["gzip x", "gunzip x.gz", "gzip -d x.gz", "zstd x", "xz -dk x"],
+        &["gzip -l x.gz", "xz -lv x.xz"],
+        &["gzip x", "gzip -ld x", "gunzip -v x"],
     )
-    .needs("-l -c --list --stdout"),
+    .needs("-l --list"),
+    row(
+        "gzip gunzip xz unxz bzip2 bunzip2",
+        "-vcdkq --verbose --stdout --to-stdout --decompress --uncompress --keep --quiet",
+        Operands::Paths,
+        &["gunzip -c x.gz", "gzip -dc x.gz"],
+        &["gzip x", "gunzip x.gz", "gzip -d x.gz", "zstd x", "xz -dk x", "xz -lc x"],
+    )
+    .needs("-c --stdout --to-stdout"),
     // Of the shell.
     row("pwd", "-LP", Operands::None, &["pwd", "pwd -P"], &["pwd --foo"]).any(),
     row("cd", "-LPe", Operands::OnePath, &["cd", "cd src", "cd -", "cd .."], &["cd --foo", "cd $X"]),

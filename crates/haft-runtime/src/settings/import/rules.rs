@@ -1,6 +1,6 @@
 //! One permission rule of Claude Code as rules of haft.
 
-use crate::settings::{Place, Scope};
+use crate::settings::{Place, Scope, load::unmatchable::unmatchable};
 use haft_policy::{Action, Rule, RuleOrigin};
 
 /// Where the other tool keeps a user's settings, beneath the home; its `/x` may be meant from there.
@@ -93,6 +93,13 @@ impl ImportedRule {
             Some(why) => (Vec::new(), Some(why), action != Action::Allow),
             None => (rules, note, is_loud),
         };
+        let (note, is_loud) = match rules.iter().find_map(|rule| unmatchable(action, rule)) {
+            Some((what, fix)) => {
+                let notes: Vec<String> = note.into_iter().chain([format!("{what}; {fix}")]).collect();
+                (Some(notes.join("; ")), true)
+            }
+            None => (note, is_loud),
+        };
         let becomes = rules.into_iter().map(|rule| (action, rule)).collect();
         Self { action, written: written.to_owned(), becomes, note, is_loud }
     }
@@ -103,7 +110,32 @@ fn fault(action: Action, rules: &[String], at: &RuleOrigin) -> Option<String> {
     rules.iter().find_map(|rule| Rule::parse(action, rule, at).err()).map(|error| error.to_string())
 }
 
+/// How a rule can be said; an allow rule that covers more here than it did there is never the same.
 fn form(action: Action, text: &str, scope: Scope) -> Form {
+    let form = said(action, text, scope);
+    let (name, rest) = text.split_once('(').unwrap_or((text, "*"));
+    if action != Action::Allow {
+        form
+    } else if rest.trim_end_matches(')').trim().is_empty() {
+        widened(form, "its parentheses are empty, so it allows all of the tool: say in them what it allows")
+    } else if name.trim() == "MultiEdit" {
+        widened(form, "it was about one tool; edit allows every tool that writes files")
+    } else {
+        form
+    }
+}
+
+fn widened(form: Form, why: &str) -> Form {
+    match form {
+        Form::Same(mut rules) | Form::Noted(mut rules, _) => match rules.pop() {
+            Some(rule) => Form::Wider(rule, why.to_owned()),
+            None => Form::Lost(why.to_owned()),
+        },
+        other => other,
+    }
+}
+
+fn said(action: Action, text: &str, scope: Scope) -> Form {
     let (name, spec) = match text.split_once('(') {
         None => (text, None),
         Some((name, rest)) => match rest.strip_suffix(')') {
@@ -256,7 +288,6 @@ mod tests {
             ("Read(~/.zshrc)", "read(~/.zshrc)"),
             ("Read(//etc/**)", "read(//etc/**)"),
             ("Edit(/docs/**)", "edit(/docs/**)"),
-            ("MultiEdit", "edit"),
             ("LS", "tree"),
             ("WebFetch(domain:example.com)", "fetch(domain:example.com)"),
             ("WebSearch", "search"),
@@ -272,6 +303,37 @@ mod tests {
                 assert_eq!(rules(&imported), [expected], "{written}");
                 assert_eq!((imported.note.as_deref(), imported.is_loud), (None, false), "{written}");
                 assert!(imported.becomes.iter().all(|(kept, _)| *kept == action));
+            }
+        }
+    }
+
+    #[test]
+    fn an_allow_that_covers_more_than_was_written_is_loud() {
+        let cases = [
+            ("MultiEdit", "edit", "every tool that writes"),
+            ("MultiEdit(src/**)", "edit(src/**)", "every tool that writes"),
+            ("Bash()", "bash", "parentheses are empty"),
+            ("Read( )", "read", "parentheses are empty"),
+        ];
+        for (written, expected, says) in cases {
+            let allowed = import(Allow, written, Scope::Workspace);
+            assert_eq!((rules(&allowed), allowed.is_loud), (vec![expected], true), "{written}");
+            assert!(allowed.note.unwrap().contains(says), "{written}");
+            let denied = import(Deny, written, Scope::Workspace);
+            assert_eq!((rules(&denied), denied.is_loud), (vec![expected], false), "{written}");
+        }
+    }
+
+    #[test]
+    fn what_would_never_match_is_loud_and_says_what_to_write() {
+        for (written, fix) in [
+            ("Bash(FOO=1 npm test)", "\"bash(npm test)\""),
+            ("WebFetch(domain:http://x)", "\"fetch(domain:x)\""),
+        ] {
+            for action in [Allow, Ask, Deny] {
+                let imported = import(action, written, Scope::Workspace);
+                assert!(imported.is_loud && imported.note.unwrap().contains(fix), "{written}");
+                assert_eq!(imported.becomes.len(), 1);
             }
         }
     }
