@@ -67,7 +67,10 @@ pub struct TakenIn {
 pub fn taken_in(subject: &Subject, policy: &Policy) -> TakenIn {
     let marked = |list: &[String]| {
         let found = list.iter().find(|text| is_meant(text, subject, policy));
-        found.map(|text| format!("{} ({text})", subject.tool))
+        // Two files under one rule are two reasons.
+        let path = subject.path_uses().into_iter().find_map(|used| used.names.into_iter().next());
+        let path = path.map(|path| format!(" {path}")).unwrap_or_default();
+        found.map(|text| format!("{}{path} ({text})", subject.tool))
     };
     let private = sensitive_read(subject).map(|path| format!("{} {path}", subject.tool));
     let from = crate::guard::ways_out(subject);

@@ -194,6 +194,16 @@ pub(crate) fn is_protected(path: &str) -> bool {
     covers(&PROTECTED_RULES, path)
 }
 
+/// Folders in which some names are protected: a whole tree that is put there may bring them.
+static HOLDERS: [&str; 10] =
+    [".cargo", ".github", ".config", ".docker", ".m2", ".gem", ".bundle", ".composer", ".gradle", ".local"];
+
+/// Whether a tree written there can hold protected paths by its very name.
+pub(crate) fn may_hold_protected(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    HOLDERS.contains(&name.as_str())
+}
+
 /// Whether secrets stand there.
 pub(crate) fn is_sensitive(path: &str) -> bool {
     covers(&SENSITIVE_RULES, path)

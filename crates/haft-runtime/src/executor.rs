@@ -379,7 +379,7 @@ impl Executor {
                     .is_recorded()
                     .then(|| Keeper::new(&call.session, &call.id, &ready.offer.name, call.request.turn)),
             );
-        Self::keep_pin(call, &ready, &stated.subject);
+        Self::keep_pin(call, &ready, approved);
         let cx = self.cx(call, stated, &lease);
         let task = RunTask {
             tool: Arc::clone(&ready.offer.tool),
@@ -397,9 +397,14 @@ impl Executor {
         ran
     }
 
-    /// A foreign tool that runs is known from now on, as it is.
-    fn keep_pin(call: &Call, ready: &Ready, subject: &Subject) {
-        let Some(pins) = call.session.pins().filter(|_| subject.pin != Pin::Known) else { return };
+    /// A foreign tool that runs is known from now on, as it is; a changed one only where its change was answered for,
+    /// not where the mode kept the question back.
+    fn keep_pin(call: &Call, ready: &Ready, approved: &Approved) {
+        let subject = &approved.stated.subject;
+        let is_unseen = matches!(subject.pin, Pin::Changed(_)) && approved.shown.is_none();
+        let Some(pins) = call.session.pins().filter(|_| subject.pin != Pin::Known && !is_unseen) else {
+            return;
+        };
         if let Err(failure) = pins.keep(&ready.offer) {
             call.warn(format!("this tool will ask again, since it can't be remembered: {failure}"));
         }

@@ -94,6 +94,7 @@ impl Bench {
 
     /// Whether the call completed.
     fn call(&self, input: &str) -> bool {
+        let _within = self.runtime.enter();
         let running = self.kit.executor().submit(self.kit.session(), Request::new("edit", input));
         self.runtime.block_on(running).outcome.is_completed()
     }

@@ -262,6 +262,28 @@ pub fn git_folder(line: &Line, at: usize, start: &str) -> Option<String> {
     Some(folder)
 }
 
+/// Whether `git config` only asks.
+pub(super) fn only_asks_settings(words: &[Word]) -> bool {
+    const ASKS: [&str; 10] = [
+        "--get",
+        "--get-all",
+        "--get-regexp",
+        "--get-urlmatch",
+        "--list",
+        "-l",
+        "get",
+        "list",
+        "--get-color",
+        "--get-colorbool",
+    ];
+    let mut plain = words.iter().filter_map(Word::exact);
+    // One name alone is asked for as well.
+    plain.clone().any(|word| ASKS.contains(&word))
+        || (words.iter().all(|word| word.exact().is_some())
+            && plain.by_ref().filter(|word| !word.starts_with('-')).count() == 1
+            && !words.iter().any(|word| word.text().starts_with("--unset") || word.text() == "-e"))
+}
+
 /// Whether git, as it is set up where the command asks it, runs nothing of the workspace's choosing.
 pub(super) fn is_neutral(line: &JudgedLine, at: usize) -> bool {
     let folder = line.start.as_deref().and_then(|start| git_folder(&line.line, at, start));

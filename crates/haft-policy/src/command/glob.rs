@@ -11,8 +11,10 @@ const STEPS_MAX: usize = 100_000;
 
 /// The components of a pattern over paths; none where it can't be matched component by component.
 pub fn pattern_parts(text: &str) -> Option<Vec<&str>> {
-    let is_odd =
-        text.contains("**") || text.contains(['{', '\\']) || EXTENDED.iter().any(|open| text.contains(open));
+    let is_odd = text.contains("**")
+        || ["[.", "[=", "-["].iter().any(|set| text.contains(set))
+        || text.contains(['{', '\\'])
+        || EXTENDED.iter().any(|open| text.contains(open));
     (!is_odd).then(|| text.split('/').collect())
 }
 

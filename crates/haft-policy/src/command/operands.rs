@@ -527,26 +527,24 @@ impl Paths<'_> {
             "diff" | "log" | "show" | "stash" | "format-patch" | "whatchanged"
                 if shows_content(call.action, call.rest) =>
             {
-                let is_file = |word: &Word| word.exact().is_some_and(|text| text.contains(':'));
-                let operands: Vec<&Word> = operands.collect();
-                if operands.is_empty() || !operands.iter().all(|word| is_file(word)) {
-                    self.add(Access::Tracked, ".");
+                // Only what stands behind `--` is surely a path, and nothing else is shown then; a revision's path
+                // counts from the top of the repository, wherever that is.
+                match plain_paths(call.rest) {
+                    Some(paths) => paths.iter().for_each(|word| self.word(Access::ReadTree, word)),
+                    None => self.add(Access::Tracked, "."),
                 }
-                for word in operands {
-                    match word.exact().and_then(|text| text.split_once(':')) {
-                        Some((_, path)) => self.word(Access::Read, &Word::known(path)),
-                        None => self.named(word),
-                    }
-                }
+                self.objects(operands);
+            }
+            "cat-file" if !call.rest.iter().any(|word| matches!(word.text(), "-t" | "-s" | "-e")) => {
+                self.add(Access::Tracked, ".");
+                self.objects(operands);
             }
             "log" | "show" | "diff" | "blame" | "cat-file" | "rev-list" | "rev-parse" | "branch" | "tag" => {
-                for word in operands {
-                    // `HEAD:path` shows a file as well.
-                    match word.exact().and_then(|text| text.split_once(':')) {
-                        Some((_, path)) => self.word(Access::Read, &Word::known(path)),
-                        None => self.named(word),
-                    }
-                }
+                self.objects(operands);
+            }
+            "config" if !git::only_asks_settings(call.rest) => {
+                self.add(Access::Write, ".git/config");
+                self.add(Access::Write, "~/.gitconfig");
             }
             "commit" => {
                 call.rest.iter().filter(|word| word.text().contains('/')).for_each(|word| self.named(word));
@@ -564,7 +562,27 @@ impl Paths<'_> {
     }
 }
 
+/// The words behind `--`, where there are some and each is a path without any magic.
+fn plain_paths(words: &[Word]) -> Option<&[Word]> {
+    let at = words.iter().position(|word| word.exact() == Some("--"))?;
+    let paths = words.get(at + 1..).filter(|paths| !paths.is_empty())?;
+    paths.iter().all(|word| word.exact().is_some_and(|text| !text.starts_with(':'))).then_some(paths)
+}
+
 impl Paths<'_> {
+    /// Revisions and paths: `HEAD:path` and `:0:path` show a file as well.
+    fn objects<'w>(&mut self, operands: impl Iterator<Item = &'w Word>) {
+        for word in operands {
+            match word.exact().and_then(|text| text.split_once(':')) {
+                Some((_, path)) => {
+                    let staged = ["0:", "1:", "2:", "3:"].iter().find_map(|stage| path.strip_prefix(stage));
+                    self.word(Access::Read, &Word::known(staged.unwrap_or(path)));
+                }
+                None => self.named(word),
+            }
+        }
+    }
+
     /// Options of git whose value is a file that is read, or one whose story is shown.
     fn git_files(&mut self, action: &str, words: &[Word]) {
         let own = match action {
@@ -578,6 +596,26 @@ impl Paths<'_> {
         for item in items(&grammar, &words) {
             if let Item::Option { value: Some(value), is_path: true, .. } = item {
                 self.word(Access::Read, &value);
+            }
+        }
+        // `--output=file`, however it is shortened.
+        for (at, word) in words.iter().enumerate() {
+            let text = word.text();
+            let (option, value) =
+                text.split_once('=').map_or((text, None), |(option, value)| (option, Some(value)));
+            let is_output =
+                option.len() > 4 && "--output".starts_with(option) || option == "--output-directory";
+            match (is_output, value) {
+                (false, _) => {}
+                (true, Some(value)) if word.exact().is_some() => {
+                    self.word(Access::Write, &Word::known(value));
+                }
+                (true, Some(value)) => self.unknown(Access::Write, value),
+                (true, None) => {
+                    if let Some(next) = words.get(at + 1) {
+                        self.word(Access::Write, next);
+                    }
+                }
             }
         }
         if !matches!(action, "log" | "show" | "whatchanged") {
@@ -804,7 +842,13 @@ mod tests {
             ("git show", "t:."),
             ("git -C a status", "@ar:."),
             ("git checkout .", "n:. W:."),
-            ("git show HEAD:a/b", "r:a/b"),
+            ("git show HEAD:a/b", "t:. r:a/b"),
+            ("git show :0:a/b", "t:. r:a/b"),
+            ("git diff -- a b", "R:a R:b n:a n:b"),
+            ("git diff --outp=x", "w:x t:."),
+            ("git cat-file --batch", "t:."),
+            ("git config a.b c", "w:.git/config w:~/.gitconfig"),
+            ("git config --get a.b", ""),
             ("git rm a", "W:a W:."),
             ("git commit -m 'a/b c'", "n:a/b c"),
             ("xargs rm", "?w:"),

@@ -43,7 +43,7 @@ static WRAPPERS: [(&str, &str); 14] = [
     ("builtin", ""),
     ("command", "-p"),
     ("dash", ""),
-    ("env", "-i0 -u: --ignore-environment --unset="),
+    ("env", ""),
     ("eval", ""),
     ("ionice", "-cn: --class= --classdata="),
     ("nice", "-n: -# --adjustment="),

@@ -3,7 +3,7 @@
 use super::{Guard, Restriction};
 use crate::{
     Access, Class, Policy, Subject,
-    places::{is_protected, is_sensitive},
+    places::{is_protected, is_sensitive, may_hold_protected},
     subject::PathUse,
 };
 use haft_core::Why;
@@ -27,7 +27,9 @@ impl Guard for Protected {
         let read = uses.iter().filter(|used| used.access != Access::Write);
         let is_reading_line = subject.read_only;
         if !is_reading_line {
-            let found = named(written, is_protected);
+            let written: Vec<&PathUse> = written.collect();
+            let trees = written.iter().copied().filter(|used| used.access >= Access::Write);
+            let found = named(trees, may_hold_protected).or_else(|| named(written.into_iter(), is_protected));
             whys.extend(found.map(|paths| {
                 let reason = format!("{paths} can make programs run something, or change who may do what");
                 Why::new(self.name(), reason)

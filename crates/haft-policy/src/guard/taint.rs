@@ -80,7 +80,7 @@ pub(crate) fn sensitive_read(subject: &Subject) -> Option<String> {
 
 fn sources(marks: &[Mark]) -> String {
     let newest: Vec<String> =
-        marks.iter().rev().take(NAMED_MAX).map(|mark| format!("{}: {}", mark.call, mark.what)).collect();
+        marks.iter().rev().take(NAMED_MAX).map(|mark| format!("call {}: {}", mark.call, mark.what)).collect();
     let left_out = marks.len().saturating_sub(newest.len());
     let more = if left_out > 0 { format!(" and {left_out} more") } else { String::new() };
     format!("{}{more}", newest.join(", "))
@@ -125,7 +125,7 @@ mod tests {
     fn the_question_names_the_results() {
         let judged = crate::judge(&sending(), &[marked(true, true).into()]);
         let reason = &judged.verdict.why().unwrap().reason;
-        assert!(reason.contains("1: read .env") && reason.contains("2: fetch a.example"), "{reason}");
+        assert!(reason.contains("call 1: read .env") && reason.contains("2: fetch a.example"), "{reason}");
         assert!(reason.contains("b.example"), "{reason}");
     }
 

@@ -390,7 +390,9 @@ fn question(stated: &Stated, why: Vec<Why>, shown: &Preview, workspace: &RealPat
     let mut why = why;
     let session = if why.iter().any(|why| why.gate == TAINT) {
         let ways = ways_out(subject).join(", ");
-        Some(format!("sending to {ways}, until something further that is private or by strangers is read"))
+        Some(format!(
+            "sending to {ways}, until further private data, or the words of a further stranger, are read"
+        ))
     } else if why.iter().all(|why| lifts(why, subject) || is_widened(why, subject)) {
         session_rule(subject, &rules)
     } else {

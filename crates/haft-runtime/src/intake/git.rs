@@ -124,7 +124,12 @@ pub(super) fn is_neutral(folder: &str, care: Care, files: &dyn Files) -> bool {
         }
         // A bare repository, or the inside of `.git`: its settings lie right here.
         let is_bare = |name: &str| standing(&format!("{at}/{name}"), files).is_some();
-        if is_bare("HEAD") && is_bare("config") && is_bare("objects") {
+        let has_parts = ["config", "objects", "refs", "commondir"].into_iter().any(is_bare);
+        if is_bare("HEAD") && has_parts {
+            if is_bare("commondir") {
+                // Its settings lie elsewhere; nobody but git itself makes such a folder in a workspace.
+                return false;
+            }
             return resolved(&at, files).is_some_and(|at| is_quiet(&at, care, files));
         }
         let above = match at.rsplit_once('/') {
@@ -141,6 +146,8 @@ pub(super) fn is_neutral(folder: &str, care: Care, files: &dyn Files) -> bool {
 /// that lie in its work tree. At most `left` further ones are looked at.
 fn repository(git: &RealPath, tree: &str, (care, left): (Care, &mut usize), files: &dyn Files) -> bool {
     let (folder, common) = match files.stat(git).map(|stat| stat.kind) {
+        // A folder that shares another's settings is made by nobody but git, and then `.git` is a file.
+        Ok(FileKind::Folder) if files.stat(&git.join("commondir")).is_ok() => return false,
         Ok(FileKind::Folder) => (git.clone(), None),
         Ok(FileKind::File) => {
             let Some(folder) = linked(git, files) else { return false };

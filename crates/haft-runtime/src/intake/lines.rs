@@ -141,6 +141,11 @@ fn resolve(word: &PathWord, start: &str, files: &dyn Files) -> Option<JudgedPath
 }
 
 fn judged_path(whole: &str, files: &dyn Files) -> Option<JudgedPath> {
+    // What these stand for depends on who looks: haft itself would see its own.
+    let plain = if whole.starts_with('/') { normal(whole) } else { String::new() };
+    if ["/proc/self", "/proc/thread-self", "/dev/fd"].iter().any(|own| plain.starts_with(own)) {
+        return None;
+    }
     let real = files.resolve(&PathArg(whole.to_owned())).ok()?;
     let written = if whole.starts_with('~') { real.absolute() } else { normal(whole) };
     Some(JudgedPath { written, real })

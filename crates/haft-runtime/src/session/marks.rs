@@ -175,9 +175,9 @@ impl Session {
             for (marked, file) in &list.files {
                 let is_it = *marked == name
                     || (*is_tree && RealPath::new(&name, "").covers(&RealPath::new(marked, "")));
-                let is_other_content = file.hash.is_some() && hash.is_some() && file.hash != hash;
+                // A byte more by somebody else doesn't make it another file.
                 let is_copy = hash.is_some() && file.hash == hash;
-                if (is_it && !is_other_content) || is_copy {
+                if is_it || is_copy {
                     found(file, marked);
                 }
             }

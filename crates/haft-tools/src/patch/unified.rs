@@ -229,10 +229,12 @@ fn hunks(source: &Source<'_>, at: &mut usize, notes: &mut Vec<String>) -> Result
                 source.wrong(start, "lines must come after this `@@` line, each with its -, + or blank")
             );
         }
-        let hunk =
+        let mut hunk =
             Hunk { line: header.map(|header| header.old_start), lines, states_ends: true, ..Hunk::default() };
         let (old, new) = (hunk.old().count(), hunk.new_lines().count());
         if header.is_some_and(|header| (header.old, header.new) != (old, new)) {
+            // Numbers that don't add up don't tell the place either: only lines that are there once do.
+            hunk.line = None;
             notes.push(format!(
                 "The hunk at line {start} of the patch has {old} old and {new} new lines, not as many as its @@ \
                  line says; all were taken.",
@@ -285,8 +287,9 @@ fn by_counts(source: &Source<'_>, start: usize, header: Header) -> Option<(Vec<L
 fn by_signs(source: &Source<'_>, start: usize) -> (Vec<Line>, usize) {
     let (mut lines, mut at) = (Vec::<Line>::new(), start);
     while let Some(written) = source.get(at) {
-        // A line that is said to have no end is one of the file's.
+        // The signature below a mailed patch is two lines; a line that is said to have no end is one of the file's.
         let is_signature = written.trim_end() == "--"
+            && source.get(at + 1).is_some()
             && source.get(at + 2).is_none()
             && !source.get(at + 1).is_some_and(is_open_mark);
         if has_sides(source, at) || is_signature {
@@ -331,6 +334,7 @@ mod tests {
             section.hunks[0].lines.len()
         };
         assert_eq!(texts("-- \n2.40.1\n"), 1);
+        assert_eq!(texts("--\n"), 2);
         assert_eq!(texts("--\n\\ No newline at end of file\n"), 2);
     }
 

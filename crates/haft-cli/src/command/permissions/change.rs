@@ -67,6 +67,7 @@ fn to_settings(
     let did = if is_new { "written to" } else { "stood there already:" };
     print::line(&clean(&format!("{} {rule}: {did} {}", list_of(action), file.shown)));
     print::line(&clean(&format!("  it covers {covers}")));
+    print::line("  a haft that is running already reads its settings files when it is started again");
     if waits {
         print::line(
             "  it counts only after `haft trust`: settings of an untrusted workspace can only tighten",
