@@ -109,7 +109,8 @@ impl App {
 
     /// What a session is judged by: settings, and what the trust file says now.
     pub(crate) fn policy(&self) -> Policy {
-        let (grants, _) = self.trust.load().grants(&self.place);
+        let said = self.trust.load();
+        let (grants, _) = said.grants(&self.place);
         let workspace = RealPath::new(&self.place.workspace, "");
         let mut policy = self.settings.policy(workspace, self.spill_roots(), grants);
         // Roots are compared with real paths.
@@ -123,7 +124,7 @@ impl App {
             .map(|home| real_text(Path::new(home)).unwrap_or_else(|| home.to_owned()));
         policy.own_process = Some(std::process::id());
         policy.own_files = self.own_files();
-        policy.rules.extend(self.trust.load().denials(&self.place).0);
+        policy.rules.extend(said.denials(&self.place).0);
         policy.rules.extend(self.switched_off());
         for rule in &mut policy.rules {
             self.name_damage(rule);

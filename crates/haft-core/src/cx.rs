@@ -8,6 +8,9 @@ use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::oneshot;
 
+/// The key of the session's state that holds the shell's working directory, absolute.
+pub const SHELL_FOLDER: &str = "cwd";
+
 /// What a call may know of its session.
 pub trait SessionView: Send + Sync {
     /// The session's id.

@@ -28,7 +28,7 @@ pub use approve::{Answer, Approver, NoApprover, Preview, Question};
 pub use build::{ToolBuilder, tool};
 pub use call::{CallId, Ended, Input, Outcome, Request, TraceStep, Why};
 pub use cancel::Cancel;
-pub use cx::{Capture, Captured, Cx, Nested, SessionView, Sink};
+pub use cx::{Capture, Captured, Cx, Nested, SHELL_FOLDER, SessionView, Sink};
 pub use effects::{EffectTemplate, Effects, PathArg, RealPath, Touch};
 pub use event::{Event, Progress};
 pub use failure::{Failure, FailureKind};

@@ -24,7 +24,7 @@ mod wild;
 
 pub use command::{
     Access, Cwd, Dialect, JudgedLine, Line, LinePath, PathWord, Redirect, RedirectKind, Simple, Word,
-    git_folder, matches_name, path_words, pattern_parts, plain_argv, read_line,
+    git_folder, matches_name, normal, path_words, pattern_parts, plain_argv, read_line,
 };
 pub use gates::{GateKind, gates};
 pub use guard::ways_out;

@@ -41,6 +41,17 @@ pub struct Marks {
     pub covered: Vec<Covered>,
 }
 
+impl Marks {
+    /// Whether a person allowed this way out for just the marks there are now.
+    pub fn covers(&self, way: &str) -> bool {
+        self.covered.iter().any(|covered| {
+            covered.way == way
+                && covered.private >= self.private.len()
+                && covered.untrusted >= self.untrusted.len()
+        })
+    }
+}
+
 /// A way out that a person allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

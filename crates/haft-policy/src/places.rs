@@ -194,14 +194,17 @@ pub(crate) fn is_protected(path: &str) -> bool {
     covers(&PROTECTED_RULES, path)
 }
 
-/// Folders in which some names are protected: a whole tree that is put there may bring them.
-static HOLDERS: [&str; 10] =
-    [".cargo", ".github", ".config", ".docker", ".m2", ".gem", ".bundle", ".composer", ".gradle", ".local"];
-
-/// Whether a tree written there can hold protected paths by its very name.
+/// Whether a tree written there can hold protected paths by where it stands: its end is the beginning of a pattern of
+/// several names.
 pub(crate) fn may_hold_protected(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-    HOLDERS.contains(&name.as_str())
+    let path = path.to_ascii_lowercase();
+    let patterns = PROTECTED.iter().filter_map(|line| line.strip_prefix("**/"));
+    let mut folders =
+        patterns.flat_map(|pattern| pattern.match_indices('/').filter_map(|(end, _)| pattern.get(..end)));
+    folders.any(|folder| {
+        let rest = path.strip_suffix(&folder.to_ascii_lowercase());
+        rest.is_some_and(|rest| rest.ends_with('/'))
+    })
 }
 
 /// Whether secrets stand there.
@@ -274,6 +277,16 @@ mod tests {
         }
         for path in no {
             assert!(!is_protected(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_may_hold_protected_paths() {
+        for path in ["/w/.cargo", "/w/.github", "/w/x/.config", "/w/.CARGO", "/w/.config/git"] {
+            assert!(may_hold_protected(path), "{path}");
+        }
+        for path in ["/w/cargo", "/w/x.cargo", "/w/src", "/w", "/w/.cargo/registry"] {
+            assert!(!may_hold_protected(path), "{path}");
         }
     }
 

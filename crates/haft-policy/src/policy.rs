@@ -115,15 +115,6 @@ impl Policy {
         self.workspace.covers(path) || further.into_iter().any(|root| RealPath::new(root, "").covers(path))
     }
 
-    /// Whether a person allowed this way out for just the marks there are now.
-    pub(crate) fn is_covered(&self, way: &str) -> bool {
-        self.marks.covered.iter().any(|covered| {
-            covered.way == way
-                && covered.private >= self.marks.private.len()
-                && covered.untrusted >= self.marks.untrusted.len()
-        })
-    }
-
     pub(crate) fn rules_of(&self, action: Action) -> impl Iterator<Item = &Rule> {
         self.rules.iter().filter(move |rule| rule.action == action)
     }

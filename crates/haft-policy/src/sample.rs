@@ -2,7 +2,7 @@
 
 use crate::{
     Action, JudgedPath, Mode, Policy, Rule, RuleOrigin, Subject,
-    command::{Dialect, JudgedLine, read_line, typed::resolved},
+    command::{JudgedLine, typed::typed},
     judge,
 };
 use haft_core::{CallId, Effects, Permission, RealPath, Risk, Spec, Touch};
@@ -85,7 +85,7 @@ pub(crate) fn bash(line: &str) -> Subject {
 
 /// A line as it is read, its paths resolved by text alone.
 pub(crate) fn judged_line(line: &str) -> JudgedLine {
-    resolved(line, read_line(line, Dialect::Bash))
+    typed(line)
 }
 
 pub(crate) fn reading(path: &str) -> Subject {

@@ -249,7 +249,7 @@ impl Executor {
             epoch: call.session.epoch(),
             temp: &policy.temp,
             hooks: &ready.words,
-            guards_paths: call.session.policies().iter().any(|policy| policy.guards_paths()),
+            guards_paths: &|| call.session.policies().iter().any(|policy| policy.guards_paths()),
             pins: call.session.pins(),
         };
         intake::state(&ready.offer, ready.bound.as_ref(), &ready.input, &call.id, around)

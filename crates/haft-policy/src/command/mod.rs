@@ -35,6 +35,7 @@ pub use line::{
 pub(crate) use network::way_out;
 pub use operands::path_words;
 pub use parse::read_line;
+pub use place::normal;
 pub(crate) use read_only::read_only;
 pub(crate) use variables::harmless;
 pub(crate) use wrappers::{innermost, is_transparent};

@@ -19,6 +19,9 @@ const SHELL: &str = "export unset set exit return read shift pushd popd umask cd
 const GIT_LOCAL: &str = "add commit checkout switch restore reset stash branch tag merge rebase cherry-pick revert rm mv \
     init clean apply am config worktree bisect notes gc reflog status diff log show blame";
 
+/// Programs that take what they are given to another machine.
+const CARRIERS: &str = "ssh scp sftp rsync nc ncat telnet";
+
 /// Options of the programs that fetch, as far as they tell options from addresses.
 const FETCH: &str = "-fgGIiJklLnNpqRsSvZ046O -XHdAeubmyYCrQtUxoTKcDEPFw: --request= --header= --data= --data-raw= \
     --data-binary= --data-urlencode= --form= --output= --output-document= --user= --user-agent= --max-time= --retry= \
@@ -32,8 +35,9 @@ pub(crate) fn way_out(line: &JudgedLine, at: usize) -> Option<String> {
     if let Some(host) = simple.redirects.iter().find_map(|redirect| socket(&redirect.target)) {
         return Some(host);
     }
-    // What a wrapper or a shell text runs is looked at by itself.
-    if simple.words.is_empty() || has_inner(line, at) || read_only(line, at).is_ok() {
+    // What a wrapper or a shell text runs is looked at by itself; one that runs it on another machine sends it there.
+    let is_carried = simple.program().is_some_and(|program| is_among(CARRIERS, program));
+    if simple.words.is_empty() || (has_inner(line, at) && !is_carried) || read_only(line, at).is_ok() {
         return None;
     }
     let Some(program) = simple.program() else {
@@ -52,9 +56,7 @@ pub(crate) fn way_out(line: &JudgedLine, at: usize) -> Option<String> {
         "curl" | "wget" | "http" | "https" | "fetch" => {
             Some(fetched(simple).unwrap_or_else(|| program.to_owned()))
         }
-        "ssh" | "scp" | "sftp" | "rsync" | "nc" | "ncat" | "telnet" => {
-            Some(remote(simple).unwrap_or_else(|| program.to_owned()))
-        }
+        _ if is_carried => Some(remote(simple).unwrap_or_else(|| program.to_owned())),
         _ => Some(program.to_owned()),
     }
 }

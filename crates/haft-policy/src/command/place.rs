@@ -106,7 +106,7 @@ fn well_known(text: &str, forms: Forms) -> String {
 }
 
 /// An absolute path without `.`, `..` and double slashes.
-pub(crate) fn normal(path: &str) -> String {
+pub fn normal(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {

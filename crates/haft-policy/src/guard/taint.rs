@@ -26,7 +26,7 @@ impl Guard for Taint {
             return None;
         }
         let holds =
-            |way: &String| policy.taint == Setting::Deny || reads_now.is_some() || !policy.is_covered(way);
+            |way: &String| policy.taint == Setting::Deny || reads_now.is_some() || !policy.marks.covers(way);
         let way = ways_out(subject).into_iter().find(holds)?;
         let mut private = sources(&policy.marks.private);
         if let Some(path) = reads_now {

@@ -160,7 +160,18 @@ mod tests {
         {
             assert_eq!(reads_only(&judged_line(line)), Ok(()), "{line}");
         }
-        for line in ["ls > f", "rm x", "ls; rm x", "ls $(rm x)", "FOO=$(rm x) ls", "r$X", "ls 'a"] {
+        for line in [
+            "ls > f",
+            "rm x",
+            "command rm x",
+            "timeout 5 rm x",
+            "env A=1 rm x",
+            "ls; rm x",
+            "ls $(rm x)",
+            "FOO=$(rm x) ls",
+            "r$X",
+            "ls 'a",
+        ] {
             assert!(reads_only(&judged_line(line)).is_err(), "{line}");
         }
         assert!(is_harmless(&judged_line("ls > /tmp/haft-s/x"), &["/tmp/haft-s".to_owned()]).is_ok());

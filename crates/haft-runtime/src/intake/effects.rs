@@ -1,12 +1,12 @@
 //! What a call will touch, on real paths: all that the gates see.
 
-use super::lines::{Around, judged_lines, normal};
+use super::lines::{Around, judged_lines};
 use crate::{catalogue::Offer, session::Session};
 use haft_core::{
     Bound, CallId, Effects, Failure, Files, Flags, OwnCheck, PathArg, Permission, RealPath, Risk, Spec,
     Touch, Why,
 };
-use haft_policy::{JudgedPath, Pin, Subject};
+use haft_policy::{JudgedPath, Pin, Subject, normal};
 use serde_json::Value;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -90,7 +90,8 @@ pub(crate) fn state(
     let only_lines = !lines.is_empty() && !careful_flags && !touches_more;
     let reads_only = only_lines && lines.iter().all(|line| haft_policy::reads_only(line).is_ok());
     let temp = around.temp;
-    let harmless = only_lines && lines.iter().all(|line| haft_policy::is_harmless(line, temp).is_ok());
+    let harmless =
+        reads_only || only_lines && lines.iter().all(|line| haft_policy::is_harmless(line, temp).is_ok());
     let read_only = !careful_flags && (reads_only || flags.read_only.unwrap_or(spec.read_only));
     let subject = Subject {
         call: call.clone(),

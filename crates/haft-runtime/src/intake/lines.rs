@@ -5,15 +5,13 @@ use super::{
     pattern,
 };
 use crate::session::Pins;
-use haft_core::{FileKind, Files, PathArg, Processes, RealPath, SessionView, Shell, Touch};
+use haft_core::{FileKind, Files, PathArg, Processes, RealPath, SHELL_FOLDER, SessionView, Shell, Touch};
 use haft_policy::{
     Access, Cwd, Dialect, HookWord, JudgedLine, JudgedPath, Line, LinePath, PathWord, Simple, git_folder,
-    path_words, read_line, reads_only,
+    normal, path_words, read_line, reads_only,
 };
 use std::sync::Arc;
 
-/// The key of the session's state that holds the shell's working directory.
-const CWD: &str = "cwd";
 /// More paths than that in one line are left unresolved, and so asked.
 const PATHS_MAX: usize = 2_000;
 
@@ -29,8 +27,8 @@ pub(crate) struct Around<'a> {
     pub(crate) temp: &'a [String],
     /// What hooks said to this input.
     pub(crate) hooks: &'a [HookWord],
-    /// Whether rules restrict what may be read.
-    pub(crate) guards_paths: bool,
+    /// Whether rules restrict what may be read; asked only where it matters.
+    pub(crate) guards_paths: &'a dyn Fn() -> bool,
     /// Which foreign tools the user knows.
     pub(crate) pins: Option<&'a dyn Pins>,
 }
@@ -90,7 +88,7 @@ fn line_path(word: PathWord, start: &str, is_looked_up: bool, around: Around<'_>
     let mut path = if is_looked_up { resolve(&word, start, around.files) } else { None };
     let has_parent = path.as_ref().is_some_and(|path| may_be_path(&word, path, around.files));
     let mut tracked = Vec::new();
-    if word.access == Access::Tracked && around.guards_paths {
+    if word.access == Access::Tracked && (around.guards_paths)() {
         let folder = folder(&word.cwd, start);
         match folder.and_then(|folder| git::tracked(&folder, around.files)) {
             Some(files) => tracked = files,
@@ -124,7 +122,7 @@ fn start(touches: &[Touch<RealPath>], around: Around<'_>) -> RealPath {
     let stated =
         touches.iter().find_map(|touch| if let Touch::Read(path) = touch { Some(path) } else { None });
     let last = || {
-        let state = around.session.state(CWD)?;
+        let state = around.session.state(SHELL_FOLDER)?;
         let at = around.files.resolve(&PathArg(state.as_str()?.to_owned())).ok()?;
         around.files.stat(&at).is_ok_and(|stat| stat.kind == FileKind::Folder).then_some(at)
     };
@@ -169,21 +167,6 @@ fn joined(folder: &str, text: &str) -> Option<String> {
         return Some(text.to_owned());
     }
     (!text.starts_with('~')).then(|| format!("{}/{text}", folder.trim_end_matches('/')))
-}
-
-/// Without `.` and `..`, by name alone.
-pub(crate) fn normal(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    format!("/{}", parts.join("/"))
 }
 
 /// Whether a word that is just handed to a program can well be a path: something is there, or it is written like one

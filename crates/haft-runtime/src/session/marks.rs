@@ -72,7 +72,7 @@ impl Session {
         }
         let mut taken = taken_in(subject, &policy);
         let ways = ways_out(subject);
-        if !ways.is_empty() && ways.iter().all(|way| is_covered(&policy.marks, way)) {
+        if !ways.is_empty() && ways.iter().all(|way| policy.marks.covers(way)) {
             // A person let it go there and back; else its own answer would take that back at once.
             taken.untrusted = None;
         }
@@ -283,15 +283,6 @@ fn fit(files: &mut BTreeMap<String, MarkedFile>) {
             files.remove(&path);
         }
     }
-}
-
-/// Whether a person allowed this way out for just the marks there are now.
-fn is_covered(marks: &Marks, way: &str) -> bool {
-    marks.covered.iter().any(|covered| {
-        covered.way == way
-            && covered.private >= marks.private.len()
-            && covered.untrusted >= marks.untrusted.len()
-    })
 }
 
 /// What set a mark first, whatever files it came through since.

@@ -1,11 +1,8 @@
 //! Where a command runs.
 
 use super::input::BashInput;
-use haft_core::{Cx, Failure, FailureKind, FileKind, Files, PathArg, RealPath};
+use haft_core::{Cx, Failure, FailureKind, FileKind, Files, PathArg, RealPath, SHELL_FOLDER};
 use std::sync::Arc;
-
-/// The key of the session's state that holds the shell's working directory, absolute.
-pub(super) const CWD: &str = "cwd";
 
 /// The folder of one call.
 #[derive(Debug)]
@@ -39,7 +36,8 @@ impl Place {
             };
         }
         let workspace = cx.world.files.workspace();
-        let Some(last) = cx.session.state(CWD).and_then(|value| value.as_str().map(str::to_owned)) else {
+        let Some(last) = cx.session.state(SHELL_FOLDER).and_then(|value| value.as_str().map(str::to_owned))
+        else {
             return Ok(Self { at: workspace, persists: true, gone: None });
         };
         let path = PathArg(last.clone());

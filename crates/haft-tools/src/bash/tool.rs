@@ -3,12 +3,12 @@
 use super::{
     ending::{Ending, reported_cwd, seconds},
     input::{BashInput, TIMEOUT_MAX_MS},
-    place::{CWD, Place},
+    place::Place,
     script::{QUIET, argv},
 };
 use haft_core::{
-    Captured, Command, Cx, Effects, Exit, Failure, FailureKind, Output, Preview, SessionView, Shape, Shell,
-    Spec, Stdio, StopReason, Tool, Touch,
+    Captured, Command, Cx, Effects, Exit, Failure, FailureKind, Output, Preview, SHELL_FOLDER, SessionView,
+    Shape, Shell, Spec, Stdio, StopReason, Tool, Touch,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -46,7 +46,7 @@ impl Tool for BashTool {
         let command = Touch::Command(input.command.as_str().into());
         Effects::Only(match &input.cwd {
             Some(cwd) => vec![command, Touch::Read(cwd.clone())],
-            None => vec![command, Touch::Session(CWD.into())],
+            None => vec![command, Touch::Session(SHELL_FOLDER.into())],
         })
     }
 
@@ -107,7 +107,7 @@ fn completed(exit: &Exit, captured: Captured, place: &Place, took: Duration) -> 
     };
     let mut output = Output::text(ending.text()).with_metadata(ending.metadata(cwd));
     if moved || place.gone.is_some() {
-        output.session.push((CWD.into(), Value::String(cwd.to_owned())));
+        output.session.push((SHELL_FOLDER.into(), Value::String(cwd.to_owned())));
     }
     output.shape = Shape::HeadTail;
     output.truncation = captured.truncation;

@@ -5,7 +5,7 @@ use super::{
     matching::{Kind, Wanted, find},
     refusal::Refused,
 };
-use crate::text::{Coding, LineEnd, View, ends::with_feeds};
+use crate::text::{Coding, LineEnd, View, ends::with_feeds, splice::splice};
 use haft_core::{Failure, Seen};
 use sha2::{Digest, Sha256};
 use std::ops::Range;
@@ -89,16 +89,7 @@ pub(crate) fn plan(path: &str, before: &[u8], edits: &[Replacement]) -> Result<V
 
 /// The bytes after the changes, which are in order and apart from each other.
 pub(crate) fn apply(before: &[u8], changes: &[Change]) -> Vec<u8> {
-    let mut after =
-        Vec::with_capacity(before.len() + changes.iter().map(|change| change.new.len()).sum::<usize>());
-    let mut at = 0;
-    for change in changes {
-        after.extend_from_slice(before.get(at..change.span.start).unwrap_or_default());
-        after.extend_from_slice(&change.new);
-        at = change.span.end;
-    }
-    after.extend_from_slice(before.get(at..).unwrap_or_default());
-    after
+    splice(before, changes.iter().map(|change| (&change.span, change.new.as_slice())))
 }
 
 /// Stands for the spans' old and new bytes and what is left and right of them on their lines, and for nothing

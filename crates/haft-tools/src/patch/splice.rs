@@ -9,6 +9,7 @@ use super::{
     place::Place,
     section::{Hunk, Line, Sign},
 };
+use crate::text::splice::splice;
 use std::ops::Range;
 
 /// Some lines of a text replaced.
@@ -125,15 +126,7 @@ impl Run<'_> {
 
 /// The text after the changes, which are in order and apart from each other.
 pub(super) fn apply(text: &[u8], changes: &[(Range<usize>, Vec<u8>)]) -> Vec<u8> {
-    let mut after = Vec::with_capacity(text.len());
-    let mut at = 0;
-    for (span, new) in changes {
-        after.extend_from_slice(text.get(at..span.start).unwrap_or_default());
-        after.extend_from_slice(new);
-        at = span.end;
-    }
-    after.extend_from_slice(text.get(at..).unwrap_or_default());
-    after
+    splice(text, changes.iter().map(|(span, new)| (span, new.as_slice())))
 }
 
 #[cfg(test)]

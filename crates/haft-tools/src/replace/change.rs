@@ -1,7 +1,7 @@
 //! A pattern replaced in the bytes of one file.
 
 use super::pattern::Pattern;
-use crate::text::{Coding, Ends, View, binary, coding::Unencodable};
+use crate::text::{Coding, Ends, View, binary, coding::Unencodable, splice::splice};
 use sha2::{Digest, Sha256};
 use std::ops::Range;
 
@@ -102,15 +102,7 @@ fn is_crlf_at(text: &[u8], span: &Range<usize>) -> bool {
 }
 
 fn spliced(text: &[u8], changes: &[(Range<usize>, Vec<u8>)]) -> Vec<u8> {
-    let mut after = Vec::with_capacity(text.len());
-    let mut at = 0;
-    for (span, new) in changes {
-        after.extend_from_slice(text.get(at..span.start).unwrap_or_default());
-        after.extend_from_slice(new);
-        at = span.end;
-    }
-    after.extend_from_slice(text.get(at..).unwrap_or_default());
-    after
+    splice(text, changes.iter().map(|(span, new)| (span, new.as_slice())))
 }
 
 #[cfg(test)]

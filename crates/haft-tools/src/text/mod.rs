@@ -14,6 +14,7 @@ pub(crate) mod names;
 pub(crate) mod paths;
 pub(crate) mod projection;
 pub(crate) mod size;
+pub(crate) mod splice;
 pub(crate) mod view;
 pub(crate) mod visible;
 pub(crate) mod whole;

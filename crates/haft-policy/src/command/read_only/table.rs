@@ -322,7 +322,7 @@ pub(crate) static ROWS: &[Row] = &[
          --sortr= --stats --text --threads= --trim --type= --type-not= --type-list --unrestricted --version --vimgrep \
          --with-filename --word-regexp --case-sensitive --crlf --binary --no-binary --no-mmap --mmap --no-require-git",
         Operands::Pattern("-e -f --regexp --file --files --type-list"),
-        &["rg x", "rg -n x src", "rg -g '*.rs' x", "rg --files src", "rg -tpy -C3 x", "rg --glob=*.rs x"],
+        &["rg x", "rg -n x src", "rg -g '*.rs' x", "rg --files src", "rg -tpy -C3 x", "rg --glob='*.rs' x"],
         &[
             "rg --pre sh x",
             "rg --pre=sh x",
