@@ -22,7 +22,7 @@ use crate::{
 use grants::SavedGrants;
 use haft_core::{Approver, Clock, NoApprover, Permission, RealPath, StateFolder, World};
 use haft_os::{Environment, OsFiles, OsProcesses, OsState, SystemClock, host};
-use haft_policy::{Action, Policy, Rule, RuleOrigin};
+use haft_policy::{Action, Policy, Rule};
 use haft_runtime::{
     Executor, Problem, SPILL_FOLDER, Session, SessionSetup, Snapshot, ToolSet,
     hooks::{Hook, Hooks},
@@ -180,12 +180,7 @@ impl App {
     fn switched_off(&self) -> impl Iterator<Item = Rule> {
         self.settings.tools.iter().filter_map(|(name, tool)| {
             let denied = tool.permission.as_ref().filter(|set| set.value == Permission::Deny)?;
-            let at = RuleOrigin {
-                source: Some(denied.origin.to_string()),
-                workspace: self.place.workspace.clone(),
-                home: self.place.home.clone(),
-                folder: self.place.workspace.clone(),
-            };
+            let at = self.place.rule_origin(Some(denied.origin.to_string()));
             Rule::parse(Action::Deny, name, &at).ok()
         })
     }

@@ -254,6 +254,12 @@ pub trait Files: Send + Sync {
     /// Not found; conflict where a link stands in the way.
     fn stat(&self, at: &RealPath) -> Result<Stat, Failure>;
 
+    /// What stands there, none where nothing does or it can't be told: as [`Files::stat`] for whoever needs no words
+    /// for what is missing, which may take a look at its whole folder.
+    fn peek(&self, at: &RealPath) -> Option<Stat> {
+        self.stat(at).ok()
+    }
+
     /// Reads at most `max_bytes` from `offset`.
     ///
     /// # Errors

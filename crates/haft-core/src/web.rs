@@ -168,6 +168,8 @@ pub struct WebRequest {
     pub headers: Vec<(String, String)>,
     /// `host:port` of what the operator allows although it isn't public, exact.
     pub allow: Vec<String>,
+    /// Where an operator allows a private place, in words for whoever is refused; none: nothing is said of it.
+    pub allow_by: Option<&'static str>,
     /// How much of the body is read, after decompression.
     pub max_bytes: usize,
     /// How long it may take, all hops together.
@@ -183,6 +185,7 @@ impl WebRequest {
             url,
             headers: Vec::new(),
             allow: Vec::new(),
+            allow_by: None,
             max_bytes: BODY_BYTES,
             deadline: FETCH_TIMEOUT,
             cancel: Cancel::new(),

@@ -191,7 +191,7 @@ impl OsFiles {
             FileOp::Remove { at, before } => {
                 let (_, meta) = self.require_removable(at, before)?;
                 self.is_own(op, &meta, shared)?;
-                planned.push(Planned { at, way: Way::Remove { temp: beside(at), before } });
+                planned.push(Planned { at, way: Way::Remove { temp: journal::temp_beside(at), before } });
             }
             FileOp::Restore { at, content, mode, over: None, traits } => {
                 self.require_free(at, folders)?;
@@ -217,7 +217,10 @@ impl OsFiles {
                     None => Cow::Owned(self.whole(from, &old, &meta)?),
                 };
                 planned.push(Planned::new(to, content, Bits::Run(*executable)).like(from));
-                planned.push(Planned { at: from, way: Way::Remove { temp: beside(from), before } });
+                planned.push(Planned {
+                    at: from,
+                    way: Way::Remove { temp: journal::temp_beside(from), before },
+                });
             }
             // Done at the end, and no fault where it can't be.
             FileOp::Tidy { .. } => {}
@@ -274,7 +277,7 @@ impl OsFiles {
         let own = rustix::process::geteuid();
         let keeps_owner = own.is_root() || meta.uid() == own.as_raw();
         if meta.nlink() == 1 && keeps_owner && may_change(&place) {
-            return Ok((Way::Swap { temp: beside(at), content, before, bits }, meta));
+            return Ok((Way::Swap { temp: journal::temp_beside(at), content, before, bits }, meta));
         }
         let old = self.whole(at, &old, &meta)?;
         if hash::of(&old) != *before {
@@ -579,7 +582,10 @@ struct Staged<'a> {
 
 impl<'a> Planned<'a> {
     fn new(at: &'a RealPath, content: Cow<'a, [u8]>, bits: Bits) -> Self {
-        Self { at, way: Way::New { temp: beside(at), content, model: None, traits: None, bits } }
+        Self {
+            at,
+            way: Way::New { temp: journal::temp_beside(at), content, model: None, traits: None, bits },
+        }
     }
 
     /// A new file with mode, owner and attributes of another.
@@ -609,16 +615,6 @@ impl<'a> Planned<'a> {
         let to = if let Way::Rename { to, .. } = &self.way { Some(*to) } else { None };
         std::iter::once(self.at).chain(to)
     }
-}
-
-/// The path of a temporary file in the same folder.
-fn beside(at: &RealPath) -> RealPath {
-    let name = journal::temp_name();
-    let beneath = match at.beneath.rsplit_once('/') {
-        Some((parent, _)) => format!("{parent}/{name}"),
-        None => name,
-    };
-    RealPath::new(&at.root, &beneath)
 }
 
 /// Whether names in the folder may be changed.

@@ -210,17 +210,11 @@ impl Files for OsFiles {
     }
 
     fn stat(&self, at: &RealPath) -> Result<Stat, Failure> {
-        let meta = self.look(at)?;
-        match kind(meta.file_type()) {
-            FileKind::Link => Err(self.link_in_the_way(at)),
-            kind => Ok(Stat {
-                kind,
-                len: meta.len(),
-                modified: meta.modified().ok(),
-                links: meta.nlink(),
-                mode: meta.mode() & 0o7777,
-            }),
-        }
+        stat_of(&self.look(at)?).ok_or_else(|| self.link_in_the_way(at))
+    }
+
+    fn peek(&self, at: &RealPath) -> Option<Stat> {
+        stat_of(&self.place(at).ok()?.look().ok()?)
     }
 
     fn read(&self, at: &RealPath, offset: u64, max_bytes: usize) -> Result<Vec<u8>, Failure> {
@@ -305,6 +299,20 @@ fn open_root(path: &Path) -> Result<Root, Failure> {
         return Err(Failure::invalid(format!("the path of the root folder {shown} isn't UTF-8; rename it")));
     };
     Root::open(real).map_err(|error| fault::io("open the root folder", &shown, &error))
+}
+
+/// What is told of a file; none for a link.
+fn stat_of(meta: &Metadata) -> Option<Stat> {
+    match kind(meta.file_type()) {
+        FileKind::Link => None,
+        kind => Some(Stat {
+            kind,
+            len: meta.len(),
+            modified: meta.modified().ok(),
+            links: meta.nlink(),
+            mode: meta.mode() & 0o7777,
+        }),
+    }
 }
 
 /// What a type of file is called here.

@@ -24,7 +24,7 @@ const FOLDER: &str = "journal";
 const MAGIC: &str = "haft-journal-1";
 /// What temporary files are called: `.haft-….tmp`.
 const TEMP_PREFIX: &str = ".haft-";
-const TEMP_SUFFIX: &str = ".tmp";
+pub(crate) const TEMP_SUFFIX: &str = ".tmp";
 /// What can't be reached for so long won't come back.
 const UNREACHED_TIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// How much is compared at once.
@@ -150,6 +150,16 @@ fn locked(path: &Path) -> io::Result<File> {
 /// A name for a temporary file that nobody else will choose.
 pub(crate) fn temp_name() -> String {
     format!("{TEMP_PREFIX}{}{TEMP_SUFFIX}", random_name())
+}
+
+/// The path of a new temporary file in the same folder.
+pub(crate) fn temp_beside(at: &RealPath) -> RealPath {
+    let name = temp_name();
+    let beneath = match at.beneath.rsplit_once('/') {
+        Some((parent, _)) => format!("{parent}/{name}"),
+        None => name,
+    };
+    RealPath::new(&at.root, &beneath)
 }
 
 /// Whether a name is one that only temporary files have.

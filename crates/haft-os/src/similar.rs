@@ -36,8 +36,8 @@ pub(crate) fn similar(wanted: &str, names: impl IntoIterator<Item = String>) -> 
             let score =
                 strsim::normalized_damerau_levenshtein(&wanted, &other) + if contained { 0.3 } else { 0.0 };
             // An ending that both have makes no short names alike.
-            let stems = strsim::normalized_damerau_levenshtein(stem(&wanted), stem(&other));
-            (score >= 0.6 && (contained || stems >= STEMS_ALIKE_MIN)).then_some((score, name))
+            let stems = || strsim::normalized_damerau_levenshtein(stem(&wanted), stem(&other));
+            (score >= 0.6 && (contained || stems() >= STEMS_ALIKE_MIN)).then_some((score, name))
         })
         .collect();
     scored.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));

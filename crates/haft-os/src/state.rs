@@ -65,18 +65,7 @@ impl OsState {
     /// Whatever the system says; the former content then stays.
     pub fn write_atomic(&self, rel: &str, bytes: &[u8]) -> Result<(), Failure> {
         let path = self.writable(rel)?;
-        let temp = path.with_file_name(journal::temp_name());
-        let write = || -> io::Result<()> {
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&temp)?;
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            fs::rename(&temp, &path)?;
-            path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
-        };
-        write().map_err(|error| {
-            let _ = fs::remove_file(&temp);
-            trouble(&path, &error)
-        })
+        put(&path, bytes, true)
     }
 
     /// Puts a content in place of nothing at once, whole or not at all; where a file is there, only its time is
@@ -91,18 +80,7 @@ impl OsState {
             let _ = file.set_modified(SystemTime::now());
             return Ok(());
         }
-        let path = self.writable(rel)?;
-        let bytes = content()?;
-        let temp = path.with_file_name(journal::temp_name());
-        let write = || -> io::Result<()> {
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&temp)?;
-            file.write_all(&bytes)?;
-            fs::rename(&temp, &path)
-        };
-        write().map_err(|error| {
-            let _ = fs::remove_file(&temp);
-            trouble(&path, &error)
-        })
+        put(&self.writable(rel)?, &content()?, false)
     }
 
     /// Reads, changes and writes a file while no other process or session does.
@@ -173,6 +151,27 @@ impl OsState {
         }
         Ok(path)
     }
+}
+
+/// Puts a content in place of the former at once, through a temporary file beside it.
+fn put(path: &Path, bytes: &[u8], is_synced: bool) -> Result<(), Failure> {
+    let temp = path.with_file_name(journal::temp_name());
+    let write = || -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&temp)?;
+        file.write_all(bytes)?;
+        if is_synced {
+            file.sync_all()?;
+        }
+        fs::rename(&temp, path)?;
+        match path.parent() {
+            Some(folder) if is_synced => File::open(folder)?.sync_all(),
+            _ => Ok(()),
+        }
+    };
+    write().map_err(|error| {
+        let _ = fs::remove_file(&temp);
+        trouble(path, &error)
+    })
 }
 
 fn trouble(path: &Path, error: &io::Error) -> Failure {

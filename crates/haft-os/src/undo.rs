@@ -367,8 +367,8 @@ fn look(place: &Place) -> io::Result<Option<Metadata>> {
 
 /// The name that the old file has for a moment.
 fn spare(temp: &Place) -> io::Result<Place> {
-    let stem = temp.name.strip_suffix(".tmp").unwrap_or(&temp.name);
-    Ok(Place { folder: temp.folder.try_clone()?, name: format!("{stem}-old.tmp") })
+    let stem = temp.name.strip_suffix(journal::TEMP_SUFFIX).unwrap_or(&temp.name);
+    Ok(Place { folder: temp.folder.try_clone()?, name: format!("{stem}-old{}", journal::TEMP_SUFFIX) })
 }
 
 /// Gives a file the name of another, which goes.

@@ -273,15 +273,11 @@ struct Temp<'a> {
 
 impl<'a> Temp<'a> {
     fn make(files: &OsFiles, target: &RealPath, folder: &'a OwnedFd, mode: u32) -> io::Result<Self> {
-        let name = journal::temp_name();
-        let beside = match target.beneath.rsplit_once('/') {
-            Some((parent, _)) => format!("{parent}/{name}"),
-            None => name.clone(),
-        };
+        let path = journal::temp_beside(target);
+        let name = path.file_name().to_owned();
         // Before the file, so that a kill between the two leaves nothing. Without it the write is as safe,
         // only its rubbish would stay.
-        let note =
-            Journal::begin(&files.state, &Note::Temp { path: RealPath::new(&target.root, &beside) }).ok();
+        let note = Journal::begin(&files.state, &Note::Temp { path }).ok();
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::openat(folder, name.as_str(), flags, Mode::from_raw_mode(mode)) {
             Ok(file) => Ok(Self { folder, name, file: file.into(), note, moved: false }),

@@ -256,10 +256,16 @@ async fn case_f30_a_redirect_to_loopback_is_refused_with_its_hop() {
     let (site, fake, web) = place().await;
     let inner = Site::open().await;
     site.will_say([Say::to(&format!("http://{}/x", inner.address))]);
-    let failure = fetch(&web, request("http://public.test/")).await.unwrap_err();
+    let advised = |url: &str| WebRequest { allow_by: Some("in a file"), ..request(url) };
+    let failure = fetch(&web, advised("http://public.test/")).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Permission);
-    for part in ["hop 2, the redirect to http://127.0.0.1:", "loopback", "ask the user to allow 127.0.0.1:"] {
+    for part in ["hop 2, the redirect to http://127.0.0.1:", "loopback"] {
         assert!(failure.text.contains(part), "{}", failure.text);
+    }
+    assert!(!failure.text.contains("allow"), "no page talks anybody into it: {}", failure.text);
+    let own = fetch(&web, advised(&format!("http://{}/x", inner.address))).await.unwrap_err();
+    for part in ["hop 1, http://127.0.0.1:", "loopback", "ask the user to allow 127.0.0.1:", "(in a file)"] {
+        assert!(own.text.contains(part), "{}", own.text);
     }
     assert_eq!(fake.connected(), [format!("{PUBLIC}:80")]);
     assert!(inner.heard().is_empty());

@@ -1,6 +1,10 @@
 //! What a session has taken in, and what that means for what it may send.
 
-use crate::{Action, Match, Policy, Rule, RuleOrigin, Subject, guard::sensitive_read};
+use crate::{
+    Action, Match, Policy, Rule, RuleOrigin, Subject,
+    command::{is_among, is_downloader},
+    guard::{sensitive_read, ways_out},
+};
 use haft_core::CallId;
 use serde::{Deserialize, Serialize};
 
@@ -77,22 +81,20 @@ pub struct TakenIn {
 /// returns, what a command downloads.
 pub fn taken_in(subject: &Subject, policy: &Policy) -> TakenIn {
     let marked = |list: &[String]| {
-        let found = list.iter().find(|text| is_meant(text, subject, policy));
+        let text = list.iter().find(|text| is_meant(text, subject, policy))?;
         // Two files under one rule are two reasons.
         let path = subject.path_uses().into_iter().find_map(|used| used.names.into_iter().next());
         let path = path.map(|path| format!(" {path}")).unwrap_or_default();
-        found.map(|text| format!("{}{path} ({text})", subject.tool))
+        Some(format!("{}{path} ({text})", subject.tool))
     };
     let private = sensitive_read(subject).map(|path| format!("{} {path}", subject.tool));
-    let from = crate::guard::ways_out(subject);
-    let is_download = subject.command_lines().iter().any(|line| {
-        line.line
-            .commands
-            .iter()
-            .any(|command| command.program().is_some_and(|name| DOWNLOADS.contains(&name)))
-    });
+    let is_download = subject
+        .command_lines()
+        .iter()
+        .any(|line| line.line.commands.iter().any(|command| command.program().is_some_and(brings_words)));
     let untrusted = (subject.spec.untrusted_source || is_download).then(|| {
-        format!("{} {}", subject.tool, from.first().map_or("", String::as_str)).trim_end().to_owned()
+        let from = ways_out(subject).into_iter().next().unwrap_or_default();
+        format!("{} {from}", subject.tool).trim_end().to_owned()
     });
     TakenIn {
         private: private.or_else(|| marked(&policy.private)),
@@ -100,11 +102,13 @@ pub fn taken_in(subject: &Subject, policy: &Policy) -> TakenIn {
     }
 }
 
-/// Programs that print what strangers wrote.
-const DOWNLOADS: [&str; 14] = [
-    "curl", "wget", "aria2c", "http", "https", "xh", "lynx", "w3m", "links", "elinks", "gh", "glab", "ftp",
-    "sftp",
-];
+/// Whether a program prints what strangers wrote.
+fn brings_words(program: &str) -> bool {
+    is_downloader(program) || is_among(BROWSERS, program)
+}
+
+/// Programs that print what strangers wrote, besides those whose output would be run as it comes.
+const BROWSERS: &str = "w3m links elinks gh glab ftp sftp";
 
 /// Whether a rule without a verdict covers the call; one that doesn't parse covers everything.
 fn is_meant(text: &str, subject: &Subject, policy: &Policy) -> bool {
@@ -138,6 +142,8 @@ mod tests {
         assert_eq!(taken(&reading("/w/inbox/a")), (false, true));
         assert_eq!(taken(&bash("cat .env")), (true, false));
         assert_eq!(taken(&bash("curl https://a.example")), (false, true));
+        assert_eq!(taken(&bash("lwp-request https://a.example")), (false, true));
+        assert_eq!(taken(&bash("gh issue view 1")), (false, true));
         assert_eq!(taken(&bash("ls")), (false, false));
         assert_eq!(taken(&subject("mail", Effects::none())), (false, true));
         let mut fetch = subject("fetch", Effects::Only(vec![Touch::Host("a.example".into())]));

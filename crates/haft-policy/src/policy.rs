@@ -1,6 +1,8 @@
 //! What holds for one session: its mode, rules, grants and folders.
 
-use crate::{Action, Marks, Mode, Rule, Subject, Taint, places::is_sensitive, rule::ToolPattern};
+use crate::{
+    Action, Marks, Mode, Rule, Subject, Taint, command::covers, places::is_sensitive, rule::ToolPattern,
+};
 use haft_core::{Permission, RealPath, Spec};
 use std::sync::Arc;
 
@@ -112,7 +114,8 @@ impl Policy {
     /// Whether the path lies in the workspace or another root.
     pub fn is_inside(&self, path: &RealPath) -> bool {
         let further = self.roots.iter().chain(&self.temp);
-        self.workspace.covers(path) || further.into_iter().any(|root| RealPath::new(root, "").covers(path))
+        let path = path.absolute();
+        covers(&self.workspace.absolute(), &path) || further.into_iter().any(|root| covers(root, &path))
     }
 
     pub(crate) fn rules_of(&self, action: Action) -> impl Iterator<Item = &Rule> {

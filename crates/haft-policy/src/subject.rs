@@ -90,7 +90,7 @@ pub struct HookWord {
 
 impl Subject {
     /// Whether the tool is built in: only then do its aliases count for rules that allow.
-    pub(crate) fn is_core(&self) -> bool {
+    pub fn is_core(&self) -> bool {
         self.owner.as_ref() == "core"
     }
 

@@ -4,7 +4,7 @@
 //! it. Keeps the invariant "what is advised would be enough".
 
 use crate::{
-    Access, Action, Mode, Policy, Rule, RuleOrigin, Subject, Verdict, command::quoted, judge::weigh,
+    Action, Mode, Policy, Rule, RuleOrigin, Subject, Verdict, command::quoted, judge::weigh,
     rule::rule_choices,
 };
 use haft_core::Why;
@@ -139,12 +139,11 @@ impl Trial<'_> {
                     rules.push(format!("{tool}({})", words.join(" ")));
                 }
             }
-            let written =
-                line.paths.iter().filter(|path| path.word.is_redirect && path.word.access >= Access::Write);
             let plain = |path: &String| {
                 path.chars().all(|c| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-'))
             };
-            let paths = written.filter_map(|path| Some(path.path.as_ref()?.real.absolute())).filter(plain);
+            let paths =
+                line.written().filter_map(|path| Some(path.path.as_ref()?.real.absolute())).filter(plain);
             rules.extend(paths.map(|path| format!("edit(/{path})")));
         }
         rules.dedup();

@@ -21,10 +21,11 @@ use crate::{
     catalogue::Offer,
     intake::{self, Around, Resolution, Stated},
     lend::Parent,
+    prune::prune,
     run::{self, Lease, Purpose, Ran, RunTask, Stopwatch},
     running::Running,
     seal::{self, Limits},
-    session::{ContentStore, Keeper, Session},
+    session::{Keeper, Session},
 };
 use haft_core::{
     AnyTool, Bound, CallId, Ended, Exposure, Failure, FailureKind, FileLock, Outcome, RealPath, Request,
@@ -63,11 +64,10 @@ struct Admitted {
 }
 
 impl Executor {
-    /// An executor over a world. `state` is pruned of what is older than it may be.
+    /// An executor over a world. `state` is pruned, once a day, of what is older than it may be.
     pub fn new(world: World, state: Option<&dyn StateFolder>) -> Self {
         if let Some(state) = state {
-            seal::SpillStore::prune(state, world.clock.now());
-            ContentStore::prune(state, world.clock.now());
+            prune(state, world.clock.now());
         }
         Self { world }
     }
@@ -276,14 +276,18 @@ impl Executor {
             open: &looking.open,
             id: looking.told_id(),
         };
-        let asked = desk.settle(stated, || self.state_again(looking, ready)).await;
+        let (asked, said) = desk.settle(stated, || self.state_again(looking, ready)).await;
         if let Some(lease) = lent.get() {
             lease.end();
         }
-        let Asked { settled, judgement, answer, said } = asked.map_err(|failure| {
-            call.step(TraceStep::new("approve", "failed").because(failure.text.clone()));
-            End::failed(failure)
-        })?;
+        let Asked { settled, judgement, answer } = match asked {
+            Ok(asked) => asked,
+            Err(failure) => {
+                call.hooks_said(said.steps, said.warnings, said.stop);
+                call.step(TraceStep::new("approve", "failed").because(failure.text.clone()));
+                return Err(End::failed(failure));
+            }
+        };
         call.pass_on_warnings(&judgement);
         call.judged(judgement);
         call.hooks_said(said.steps, said.warnings, said.stop);

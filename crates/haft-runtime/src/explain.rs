@@ -58,7 +58,7 @@ impl Executor {
                     }
                 };
                 call.judged(judgement);
-                let is_core = stated.subject.owner.as_ref() == "core";
+                let is_core = stated.subject.is_core();
                 let hooks = session.hooks().matching(HookEvent::PreToolUse, &stated.subject.tool, is_core);
                 for hook in hooks {
                     call.step(hook.listed());

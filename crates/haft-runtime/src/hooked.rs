@@ -3,7 +3,7 @@
 use crate::{
     call::{Call, End},
     executor::{Executor, Ready},
-    hooks::{HookCall, HookEnd},
+    hooks::{HookCall, HookEnd, HookEvent},
     intake::Stated,
 };
 use haft_core::{Block, Cancel, Outcome, TraceStep};
@@ -21,7 +21,7 @@ impl Executor {
         stated: Stated,
     ) -> Result<(Ready, Stated), End> {
         let session = Arc::clone(&call.session);
-        if session.hooks().is_empty() {
+        if !session.hooks().are_about(HookEvent::PreToolUse, &ready.offer) {
             return Ok((ready, stated));
         }
         if let Verdict::Deny(_) = judge(&stated.subject, &session.policies()).verdict {
@@ -57,7 +57,10 @@ impl Executor {
         took: Duration,
     ) -> bool {
         let session = Arc::clone(&call.session);
-        let Some(offer) = call.offer.clone().filter(|_| !session.hooks().is_empty()) else { return false };
+        let event = HookEvent::of_end(end.outcome != Outcome::Completed);
+        let Some(offer) = call.offer.clone().filter(|offer| session.hooks().are_about(event, offer)) else {
+            return false;
+        };
         let (told, id) = (session.hook_session(), call.told_id());
         let about = HookCall { session: &told, id: &id, tool: &offer.name, is_core: offer.is_core(), input };
         let text = end.output.joined_text();

@@ -16,6 +16,7 @@ mod hooked;
 pub mod hooks;
 mod intake;
 mod lend;
+mod prune;
 mod run;
 mod running;
 mod seal;

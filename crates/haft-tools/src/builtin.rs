@@ -19,16 +19,11 @@ use std::sync::Arc;
 
 /// Every tool of this crate, erased; those that aren't sent with each request say so themselves.
 pub fn tools() -> Vec<Arc<dyn AnyTool>> {
-    tools_with(FetchSettings::default())
+    tools_with(FetchSettings::default(), Arc::new(NoMedia))
 }
 
-/// The same, with what an operator set.
-pub fn tools_with(fetch: FetchSettings) -> Vec<Arc<dyn AnyTool>> {
-    tools_with_media(fetch, Arc::new(NoMedia))
-}
-
-/// The same, with what decodes pictures and documents for `read`.
-pub fn tools_with_media(fetch: FetchSettings, media: Arc<dyn Media>) -> Vec<Arc<dyn AnyTool>> {
+/// The same, with what an operator set, and with what decodes pictures and documents for `read`.
+pub fn tools_with(fetch: FetchSettings, media: Arc<dyn Media>) -> Vec<Arc<dyn AnyTool>> {
     vec![
         erase(ReadTool { media }),
         erase(WriteTool),

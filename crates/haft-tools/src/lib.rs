@@ -25,5 +25,5 @@ mod text;
 mod tree;
 mod write;
 
-pub use builtin::{tools, tools_with, tools_with_media};
+pub use builtin::{tools, tools_with};
 pub use fetch::{FetchHeader, FetchSettings};

@@ -58,7 +58,7 @@ impl Tools {
         let mut problems = app.problems.clone();
         problems.extend(fetch_problems(app));
         catalogue.report("settings", problems);
-        let built_in = haft_tools::tools_with_media(fetch(app), media(app))
+        let built_in = haft_tools::tools_with(fetch(app), media(app))
             .into_iter()
             .chain([tool_help(&catalogue), undo_tool()]);
         let adjusted = built_in.map(|tool| match app.settings.tools.get(tool.spec().name.as_ref()) {
@@ -150,7 +150,7 @@ impl Tools {
         let by = Registrar::Official("settings".to_owned());
         let snapshot = self.catalogue.snapshot();
         for (name, setting) in &self.inner.settings {
-            let is_foreign = snapshot.get(name).is_some_and(|offer| offer.owner.as_ref() != CORE);
+            let is_foreign = snapshot.get(name).is_some_and(|offer| !offer.is_core());
             if is_foreign && !adjusted.contains_key(name) {
                 let setting = setting.clone();
                 if let Ok(handle) = self.catalogue.wrap(name, &by, move |tool| adjust(tool, &setting)) {

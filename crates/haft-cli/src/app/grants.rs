@@ -2,7 +2,7 @@
 
 use haft_core::{Clock, Failure};
 use haft_os::SystemClock;
-use haft_policy::{Action, Grant, Rule, RuleOrigin};
+use haft_policy::{Action, Grant, Rule};
 use haft_runtime::{
     Grants, Keep,
     settings::{Place, SavedGrant, TrustFile},
@@ -23,12 +23,7 @@ impl SavedGrants {
 
 impl Grants for SavedGrants {
     fn grant(&self, rule: &str, tool_hash: Option<Arc<str>>, keep: Keep) -> Result<Grant, Failure> {
-        let at = RuleOrigin {
-            source: (keep == Keep::Always).then(|| self.trust.path()),
-            workspace: self.place.workspace.clone(),
-            home: self.place.home.clone(),
-            folder: self.place.workspace.clone(),
-        };
+        let at = self.place.rule_origin((keep == Keep::Always).then(|| self.trust.path()));
         let parsed = Rule::parse(Action::Allow, rule, &at)
             .map_err(|error| Failure::invalid(format!("\"{rule}\" can't be saved: {error}")))?;
         if keep == Keep::Always {
@@ -38,12 +33,7 @@ impl Grants for SavedGrants {
     }
 
     fn deny(&self, rule: &str) -> Result<Rule, Failure> {
-        let at = RuleOrigin {
-            source: Some(self.trust.path()),
-            workspace: self.place.workspace.clone(),
-            home: self.place.home.clone(),
-            folder: self.place.workspace.clone(),
-        };
+        let at = self.place.rule_origin(Some(self.trust.path()));
         let parsed = Rule::parse(Action::Deny, rule, &at)
             .map_err(|error| Failure::invalid(format!("\"{rule}\" can't be saved: {error}")))?;
         self.trust.add_denial(&SavedGrant::new(rule, None, SystemClock.now()))?;

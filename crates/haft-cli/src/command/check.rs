@@ -165,7 +165,7 @@ fn registered(tools: &Tools, root: &CommandRoot, tool: &CommandTool) -> Result<(
     let name = spec.model_name();
     let (text, fix) = match tools.catalogue.snapshot().get(&name) {
         Some(offer) if offer.owner.as_ref() == root.owner => return Ok(()),
-        Some(offer) if offer.owner.as_ref() == "core" => (
+        Some(offer) if offer.is_core() => (
             format!("\"{name}\" hides a built-in: the built-in wins, and this folder is set aside"),
             "choose another name for the tool and its folder",
         ),

@@ -5,21 +5,24 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+const PRIVATE: &str = "a private address";
+const LOOPBACK: &str = "a loopback address";
+
 /// Network, length of its prefix, and what it is; the first that holds names the reason.
 const V4: &[(Ipv4Addr, u32, &str)] = &[
     (Ipv4Addr::UNSPECIFIED, 8, "an address of this host"),
-    (Ipv4Addr::new(10, 0, 0, 0), 8, "a private address"),
+    (Ipv4Addr::new(10, 0, 0, 0), 8, PRIVATE),
     (Ipv4Addr::new(100, 64, 0, 0), 10, "an address shared behind a carrier"),
-    (Ipv4Addr::new(127, 0, 0, 0), 8, "a loopback address"),
+    (Ipv4Addr::new(127, 0, 0, 0), 8, LOOPBACK),
     // The wire server of a cloud: public by its number, answered by the machine's own host.
     (Ipv4Addr::new(168, 63, 129, 16), 32, "a cloud's metadata address"),
     (Ipv4Addr::new(169, 254, 169, 254), 32, "a cloud's metadata address"),
     (Ipv4Addr::new(169, 254, 0, 0), 16, "a link-local address"),
-    (Ipv4Addr::new(172, 16, 0, 0), 12, "a private address"),
+    (Ipv4Addr::new(172, 16, 0, 0), 12, PRIVATE),
     (Ipv4Addr::new(192, 0, 0, 0), 24, "an address for protocols"),
     (Ipv4Addr::new(192, 0, 2, 0), 24, "an address for documentation"),
     (Ipv4Addr::new(192, 88, 99, 0), 24, "an address of a 6to4 relay"),
-    (Ipv4Addr::new(192, 168, 0, 0), 16, "a private address"),
+    (Ipv4Addr::new(192, 168, 0, 0), 16, PRIVATE),
     (Ipv4Addr::new(198, 18, 0, 0), 15, "an address for benchmarks"),
     (Ipv4Addr::new(198, 51, 100, 0), 24, "an address for documentation"),
     (Ipv4Addr::new(203, 0, 113, 0), 24, "an address for documentation"),
@@ -33,7 +36,7 @@ const V4_PUBLIC: &[Ipv4Addr] = &[Ipv4Addr::new(192, 0, 0, 9), Ipv4Addr::new(192,
 
 const V6: &[(Ipv6Addr, u32, &str)] = &[
     (Ipv6Addr::UNSPECIFIED, 128, "the unspecified address"),
-    (Ipv6Addr::LOCALHOST, 128, "a loopback address"),
+    (Ipv6Addr::LOCALHOST, 128, LOOPBACK),
     (Ipv6Addr::UNSPECIFIED, 96, "an IPv4-compatible address"),
     (Ipv6Addr::new(0x64, 0xff9b, 1, 0, 0, 0, 0, 0), 48, "an address translated to a local IPv4 network"),
     (Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 0), 32, "a discard address"),
@@ -43,7 +46,9 @@ const V6: &[(Ipv6Addr, u32, &str)] = &[
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, "a 6to4 address"),
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, "an address for documentation"),
     (Ipv6Addr::new(0x5f00, 0, 0, 0, 0, 0, 0, 0), 16, "an address for segment routing"),
-    (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7, "a private address"),
+    // Hands out a machine's keys, as its like in IPv4.
+    (Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0), 32, "a cloud's metadata address"),
+    (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7, PRIVATE),
     (Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10, "a link-local address"),
     (Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0), 10, "a site-local address"),
     (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, "a multicast address"),
@@ -64,6 +69,11 @@ pub(super) fn not_public(address: IpAddr) -> Option<&'static str> {
         IpAddr::V4(address) => v4(address),
         IpAddr::V6(address) => v6(address),
     }
+}
+
+/// Whether what an address is makes it somebody's own, and nothing that gives out keys or has another purpose.
+pub(super) fn is_plain(what: &str) -> bool {
+    [PRIVATE, LOOPBACK].contains(&what)
 }
 
 /// Whether a name is for use within a machine or a network, whatever it resolves to.

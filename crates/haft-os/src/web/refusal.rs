@@ -1,6 +1,7 @@
 //! Why a hop isn't taken, in words that name the hop.
 
 use haft_core::{Failure, FailureKind, WebUrl};
+use std::fmt::Write as _;
 
 /// One hop of a fetch, for texts: the first is what was asked for, later ones are redirects.
 #[derive(Debug, Clone, Copy)]
@@ -27,11 +28,18 @@ impl<'a> Hop<'a> {
     }
 
     /// The guard's no to a host that isn't public.
-    pub(super) fn not_public(self, url: &WebUrl, why: &str) -> Failure {
-        let place = url.host_and_port();
-        self.refused(&format!(
-            "{why}, and only public hosts are contacted. Use a public URL, or ask the user to allow {place}"
-        ))
+    pub(super) fn not_public(self, why: &str) -> Failure {
+        self.refused(&format!("{why}, and only public hosts are contacted. Use a public URL"))
+    }
+
+    /// The same for one that is private and no more, which an operator may well allow where the call itself names it:
+    /// a page must not talk anybody into it.
+    pub(super) fn private(self, url: &WebUrl, why: &str, allow_by: Option<&str>) -> Failure {
+        let mut failure = self.not_public(why);
+        if let Some(how) = allow_by.filter(|_| self.number == 1) {
+            let _ = write!(failure.text, ", or ask the user to allow {} ({how})", url.host_and_port());
+        }
+        failure
     }
 
     /// It may be contacted, and can't be.

@@ -5,6 +5,8 @@ mod own;
 mod removal;
 mod values;
 
+pub(crate) use download::is_downloader;
+
 use super::{
     Access, JudgedLine, PathWord, Word, git,
     operands::path_words,

@@ -217,6 +217,13 @@ pub struct JudgedLine {
     pub neutral_git: Vec<String>,
 }
 
+impl JudgedLine {
+    /// What the redirections write; what the commands write is theirs to be allowed.
+    pub(crate) fn written(&self) -> impl Iterator<Item = &LinePath> {
+        self.paths.iter().filter(|path| path.word.is_redirect && path.word.access >= Access::Write)
+    }
+}
+
 /// A path that a line names, resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinePath {

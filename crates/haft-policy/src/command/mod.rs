@@ -22,12 +22,12 @@ pub(crate) mod typed;
 mod variables;
 mod wrappers;
 
-pub use argv::plain_argv;
 pub(crate) use argv::quoted;
 pub(crate) use destructive::destructive;
 pub use git::git_folder;
 pub(crate) use glance::plainly;
 pub use glob::{matches_name, pattern_parts};
+pub(crate) use hard::is_downloader;
 pub(crate) use hard::{hard_denied, hard_denied_paths};
 pub use line::{
     Access, Cwd, Dialect, JudgedLine, Line, LinePath, PathWord, Redirect, RedirectKind, Simple, Word,
@@ -35,8 +35,8 @@ pub use line::{
 pub(crate) use network::way_out;
 pub use operands::path_words;
 pub use parse::read_line;
-pub use place::normal;
-pub(crate) use read_only::read_only;
+pub use place::{covers, normal};
+pub(crate) use read_only::{is_among, read_only};
 pub(crate) use variables::harmless;
 pub(crate) use wrappers::{innermost, is_transparent};
 

@@ -120,8 +120,8 @@ pub fn normal(path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// Whether a folder is the path or holds it.
-pub(crate) fn covers(folder: &str, path: &str) -> bool {
+/// Whether a folder is the path or holds it, by their names alone; both absolute and normalised.
+pub fn covers(folder: &str, path: &str) -> bool {
     let rest = path.strip_prefix(folder.trim_end_matches('/'));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

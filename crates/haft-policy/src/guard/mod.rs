@@ -19,6 +19,19 @@ pub use taint::ways_out;
 use crate::{Class, Policy, Rule, Subject};
 use haft_core::Why;
 
+/// How many things of a kind a question names.
+const NAMED_MAX: usize = 3;
+
+/// The first of what a question is about, and how many more there are.
+fn named(all: &[String]) -> String {
+    let first = all.get(..NAMED_MAX).unwrap_or(all);
+    let more = match all.len() - first.len() {
+        0 => String::new(),
+        left_out => format!(" and {left_out} more"),
+    };
+    format!("{}{more}", first.join(", "))
+}
+
 /// One reason to ask or to refuse.
 pub(crate) trait Guard: Sync {
     /// Its name in traces.

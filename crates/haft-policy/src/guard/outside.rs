@@ -1,11 +1,8 @@
 //! Asks for paths outside the workspace.
 
-use super::{Guard, Restriction};
+use super::{Guard, Restriction, named};
 use crate::{Access, Class, Policy, Subject};
 use haft_core::Why;
-
-/// How many paths a question names.
-const NAMED_MAX: usize = 3;
 
 /// Promises that a stated path whose target lies neither in the workspace nor in another root is asked.
 pub(super) struct Outside;
@@ -26,10 +23,7 @@ impl Guard for Outside {
         }
         let mut whys = Vec::new();
         if !outside.is_empty() {
-            let left_out = outside.len().saturating_sub(NAMED_MAX);
-            outside.truncate(NAMED_MAX);
-            let more = if left_out > 0 { format!(" and {left_out} more") } else { String::new() };
-            let reason = format!("{}{more} is outside the workspace", outside.join(", "));
+            let reason = format!("{} is outside the workspace", named(&outside));
             whys.push(Why::new(self.name(), reason));
         }
         let unknown = subject

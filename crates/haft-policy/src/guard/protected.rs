@@ -1,15 +1,12 @@
 //! Asks for paths that can do harm by what they are: those that run code once changed, those that hold secrets.
 
-use super::{Guard, Restriction};
+use super::{Guard, Restriction, named};
 use crate::{
     Access, Class, Policy, Subject,
     places::{is_protected, is_sensitive, may_hold_protected},
     subject::PathUse,
 };
 use haft_core::Why;
-
-/// How many paths a question names.
-const NAMED_MAX: usize = 3;
 
 /// Promises that a write to a protected path and a read of a sensitive one are asked, whatever allows them, by
 /// whichever of its names the path is reached.
@@ -29,13 +26,14 @@ impl Guard for Protected {
         if !is_reading_line {
             let written: Vec<&PathUse> = written.collect();
             let trees = written.iter().copied().filter(|used| used.access >= Access::Write);
-            let found = named(trees, may_hold_protected).or_else(|| named(written.into_iter(), is_protected));
+            let found =
+                covered(trees, may_hold_protected).or_else(|| covered(written.into_iter(), is_protected));
             whys.extend(found.map(|paths| {
                 let reason = format!("{paths} can make programs run something, or change who may do what");
                 Why::new(self.name(), reason)
             }));
         }
-        whys.extend(named(read, is_sensitive).map(|paths| {
+        whys.extend(covered(read, is_sensitive).map(|paths| {
             Why::new(self.name(), format!("{paths} may hold secrets, such as keys, tokens or passwords"))
         }));
         (!whys.is_empty()).then_some(Restriction::Ask(Class::Protected, whys))
@@ -43,18 +41,15 @@ impl Guard for Protected {
 }
 
 /// The paths that the list covers by any of their names.
-fn named<'a>(uses: impl Iterator<Item = &'a PathUse>, covers: fn(&str) -> bool) -> Option<String> {
-    let mut paths: Vec<&str> = Vec::new();
+fn covered<'a>(uses: impl Iterator<Item = &'a PathUse>, covers: fn(&str) -> bool) -> Option<String> {
+    let mut paths: Vec<String> = Vec::new();
     for used in uses {
         let is_meant = used.names.iter().any(|name| covers(name));
-        if let Some(first) = used.names.first().filter(|first| is_meant && !paths.contains(&first.as_str())) {
-            paths.push(first);
+        if let Some(first) = used.names.first().filter(|first| is_meant && !paths.contains(first)) {
+            paths.push(first.clone());
         }
     }
-    let left_out = paths.len().saturating_sub(NAMED_MAX);
-    paths.truncate(NAMED_MAX);
-    let more = if left_out > 0 { format!(" and {left_out} more") } else { String::new() };
-    (!paths.is_empty()).then(|| format!("{}{more}", paths.join(", ")))
+    (!paths.is_empty()).then(|| named(&paths))
 }
 
 #[cfg(test)]

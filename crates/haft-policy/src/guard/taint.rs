@@ -1,11 +1,8 @@
 //! Holds what would carry private data out of a session that strangers can speak to.
 
-use super::{Guard, Restriction};
+use super::{Guard, Restriction, named};
 use crate::{Access, Class, Mark, Policy, Subject, Taint as Setting, command::way_out, places::is_sensitive};
 use haft_core::{Effects, Touch, Why};
-
-/// How many reasons of one mark a question names.
-const NAMED_MAX: usize = 3;
 
 /// Promises that a call which completes private data, strangers' words and a way out doesn't run unasked (by the
 /// setting: is refused, or only warned of), and that the question names the results that led to it. A person's
@@ -80,10 +77,8 @@ pub(crate) fn sensitive_read(subject: &Subject) -> Option<String> {
 
 fn sources(marks: &[Mark]) -> String {
     let newest: Vec<String> =
-        marks.iter().rev().take(NAMED_MAX).map(|mark| format!("call {}: {}", mark.call, mark.what)).collect();
-    let left_out = marks.len().saturating_sub(newest.len());
-    let more = if left_out > 0 { format!(" and {left_out} more") } else { String::new() };
-    format!("{}{more}", newest.join(", "))
+        marks.iter().rev().map(|mark| format!("call {}: {}", mark.call, mark.what)).collect();
+    named(&newest)
 }
 
 #[cfg(test)]

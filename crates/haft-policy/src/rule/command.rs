@@ -1,6 +1,6 @@
 //! The command part of a rule.
 
-use super::{Match, RuleError, running};
+use super::{Match, RuleError, matching::stricter, running};
 use crate::{
     Dialect, Line, Simple,
     command::{innermost, is_transparent, plainly, read_line},
@@ -81,12 +81,7 @@ impl CommandPattern {
         // A line that nobody has read is read here.
         let unread = (line.commands.is_empty() && !line.is_exact()).then(|| read_line(text, Dialect::Bash));
         let commands = unread.as_ref().unwrap_or(line).commands.iter();
-        let seen =
-            commands.map(|simple| self.sees(simple)).fold(Match::No, |one, other| match (one, other) {
-                (Match::Yes, _) | (_, Match::Yes) => Match::Yes,
-                (Match::Maybe, _) | (_, Match::Maybe) => Match::Maybe,
-                (Match::No, Match::No) => Match::No,
-            });
+        let seen = commands.map(|simple| self.sees(simple)).fold(Match::No, stricter);
         if seen == Match::No && (!line.is_exact() || self.is_about(line, text)) {
             return Match::Maybe;
         }

@@ -61,7 +61,7 @@ fn yes_if(holds: bool) -> Match {
 }
 
 /// Of two words on one call, the one that restricts more.
-fn stricter(one: Match, other: Match) -> Match {
+pub(super) fn stricter(one: Match, other: Match) -> Match {
     match (one, other) {
         (Match::Yes, _) | (_, Match::Yes) => Match::Yes,
         (Match::Maybe, _) | (_, Match::Maybe) => Match::Maybe,
@@ -148,10 +148,9 @@ fn lines(subject: &Subject, is_named: bool) -> Vec<Cow<'_, JudgedLine>> {
 fn allows_commands(tools: &ToolPattern, pattern: &CommandPattern, subject: &Subject) -> bool {
     let is_named = tools.names_tool_of(subject, true);
     let lines = lines(subject, is_named);
-    let writes = |line: &JudgedLine| {
-        line.paths.iter().any(|path| path.word.is_redirect && path.word.access >= Access::Write)
-    };
-    is_named && !lines.is_empty() && lines.iter().all(|line| !writes(line) && pattern.allows(&line.line))
+    is_named
+        && !lines.is_empty()
+        && lines.iter().all(|line| line.written().next().is_none() && pattern.allows(&line.line))
 }
 
 fn restricts_commands(tools: &ToolPattern, pattern: &CommandPattern, subject: &Subject) -> Match {

@@ -34,6 +34,17 @@ pub enum Action {
     Deny,
 }
 
+impl Action {
+    /// The name of its list in settings: `allow`, `ask`, `deny`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
 /// Whether a rule speaks about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Match {
@@ -108,12 +119,7 @@ impl Rule {
     /// [`Rule::problem`].
     #[must_use]
     pub fn broken(action: Action, text: &str, at: &RuleOrigin, error: &RuleError) -> Self {
-        let list = match action {
-            Action::Allow => "allow",
-            Action::Ask => "ask",
-            Action::Deny => "deny",
-        };
-        let problem = format!("under {list}: {error}");
+        let problem = format!("under {}: {error}", action.name());
         let matcher = Matcher::Broken(parse::readable_tool(text), problem);
         Self { action: Action::Deny, text: text.trim().to_owned(), source: at.source.clone(), matcher }
     }

@@ -2,6 +2,8 @@
 //!
 //! Best effort over well-known programs; a rule for a whole program trusts that program with all the rest.
 
+use crate::command::is_among;
+
 /// Programs and such options of theirs. Of one dash and one letter: alone, glued or among others.
 static RUNNING: &[(&str, &str)] = &[
     (
@@ -50,7 +52,7 @@ pub(super) fn options(argv: &[&str]) -> Vec<&'static str> {
         (program, words) = (*module, rest);
     }
     let listed = |table: &'static [(&'static str, &'static str)]| {
-        let rows = table.iter().filter(move |(programs, _)| has(programs, program));
+        let rows = table.iter().filter(move |(programs, _)| is_among(programs, program));
         rows.flat_map(|(_, options)| options.split_ascii_whitespace())
     };
     let mut found = Vec::new();
@@ -104,8 +106,4 @@ fn is_given(word: &str, option: &str) -> bool {
         Some(letter) => !word.starts_with("--") && word.starts_with('-') && name.contains(letter),
         None => false,
     }
-}
-
-fn has(list: &str, word: &str) -> bool {
-    list.split_ascii_whitespace().any(|one| one == word)
 }

@@ -1,14 +1,14 @@
 //! How a command line is allowed: command by command, and each file that it writes by redirection.
 
 use crate::{
-    Access, JudgedLine, LinePath, Policy, Rule, Subject,
-    command::{harmless, is_transparent, read_only},
+    JudgedLine, LinePath, Policy, Rule, Subject,
+    command::{covers, harmless, read_only},
 };
 
 /// The rules that, with what needs none, let every command of every line run; none where something is left that
 /// nobody allowed. Commands that only read, harmless variables and temporary files need no rule.
 pub(super) fn covered<'a>(subject: &Subject, policy: &Policy, rules: &[&'a Rule]) -> Option<Vec<&'a Rule>> {
-    if subject.lines.is_empty() || subject.lines.len() != subject.command_lines().len() {
+    if rules.is_empty() || subject.lines.is_empty() || subject.lines.len() != subject.command_lines().len() {
         return None;
     }
     let mut used: Vec<&Rule> = Vec::new();
@@ -19,7 +19,7 @@ pub(super) fn covered<'a>(subject: &Subject, policy: &Policy, rules: &[&'a Rule]
         for at in 0..line.line.commands.len() {
             used.extend(command(subject, line, at, rules)?.rule());
         }
-        for path in written(line) {
+        for path in line.written() {
             used.extend(write(policy, path, rules)?.rule());
         }
     }
@@ -45,7 +45,7 @@ pub fn is_harmless(line: &JudgedLine, temp: &[String]) -> Result<(), String> {
     for at in 0..line.line.commands.len() {
         passes(line, at)?;
     }
-    match written(line).find(|path| !is_temporary(path, temp)) {
+    match line.written().find(|path| !is_temporary(path, temp)) {
         Some(path) => Err(format!("it writes to {}", path.word.text)),
         None => Ok(()),
     }
@@ -88,10 +88,7 @@ fn passes(line: &JudgedLine, at: usize) -> Result<(), String> {
             harmless(name, value)?;
         }
     }
-    if is_bare || is_transparent(&line.line, at) {
-        return Ok(());
-    }
-    read_only(line, at)
+    if is_bare { Ok(()) } else { read_only(line, at) }
 }
 
 /// Whether a variable that is set for the rest of the line is the line's own: no program is led by it, since names in
@@ -101,6 +98,7 @@ fn is_own(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
+/// As [`command`], for a file that a redirection writes.
 fn write<'a>(policy: &Policy, path: &LinePath, rules: &[&'a Rule]) -> Option<Needs<'a>> {
     if is_temporary(path, &policy.temp) {
         return Some(Needs::Nothing);
@@ -109,15 +107,11 @@ fn write<'a>(policy: &Policy, path: &LinePath, rules: &[&'a Rule]) -> Option<Nee
     rules.iter().find(|rule| rule.allows_write(names)).map(|rule| Needs::This(rule))
 }
 
-/// What the line's redirections write; what its commands write is theirs to be allowed.
-fn written(line: &JudgedLine) -> impl Iterator<Item = &LinePath> {
-    line.paths.iter().filter(|path| path.word.is_redirect && path.word.access >= Access::Write)
-}
-
 fn is_temporary(path: &LinePath, temp: &[String]) -> bool {
-    path.path
-        .as_ref()
-        .is_some_and(|path| temp.iter().any(|folder| haft_core::RealPath::new(folder, "").covers(&path.real)))
+    path.path.as_ref().is_some_and(|path| {
+        let real = path.real.absolute();
+        temp.iter().any(|folder| covers(folder, &real))
+    })
 }
 
 #[cfg(test)]
@@ -152,6 +146,14 @@ mod tests {
         }
         let denied = [(Allow, "bash(cargo test *)"), (Deny, "edit(./out/**)")];
         assert_eq!(verdict(&bash("cargo test > out/log"), &policy(Mode::Default, &denied)), "deny");
+    }
+
+    #[test]
+    fn a_wrapper_that_is_not_the_systems_is_asked() {
+        let mut line = judged_line("timeout 5 ls");
+        assert_eq!(reads_only(&line), Ok(()));
+        line.programs[0] = Some("/w/node_modules/.bin/timeout".to_owned());
+        assert!(reads_only(&line).unwrap_err().contains("system folder"));
     }
 
     #[test]

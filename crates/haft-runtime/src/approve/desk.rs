@@ -53,8 +53,6 @@ pub(crate) struct Asked {
     pub(crate) judgement: Judgement,
     /// What became of the question, where there was one.
     pub(crate) answer: Option<(&'static str, String)>,
-    /// What hooks came to that heard of the question.
-    pub(crate) said: Permitted,
 }
 
 /// What a person was asked.
@@ -80,16 +78,16 @@ enum Step {
 }
 
 impl Desk<'_> {
-    /// Judges, and asks if need be. `again` states the effects anew, for when names may have moved.
+    /// Judges, and asks if need be; with it what hooks came to that heard of the question, however it ended.
+    /// `again` states the effects anew, for when names may have moved.
     pub(crate) async fn settle(
         &self,
         stated: Stated,
         again: impl Fn() -> Result<Stated, Failure>,
-    ) -> Result<Asked, Failure> {
+    ) -> (Result<Asked, Failure>, Permitted) {
         let mut said = Permitted::default();
-        let mut asked = self.put(stated, again, &mut said).await?;
-        asked.said = said;
-        Ok(asked)
+        let asked = self.put(stated, again, &mut said).await;
+        (asked, said)
     }
 
     /// Lets hooks answer before a person is asked: their word is one more for the gates.
@@ -104,7 +102,7 @@ impl Desk<'_> {
             session: &told,
             id: &self.id,
             tool: &subject.tool,
-            is_core: subject.owner.as_ref() == "core",
+            is_core: subject.is_core(),
             input: &subject.input,
         };
         *said = hooks.permission_request(&about, &Cancel::new()).await;
@@ -147,12 +145,7 @@ impl Desk<'_> {
         let shown = match self.preview(&stated, &why, &again).await? {
             Ok(shown) => shown,
             Err(now) => {
-                return Ok(Asked {
-                    settled: Settled::Changed(now),
-                    judgement,
-                    answer: None,
-                    said: Permitted::default(),
-                });
+                return Ok(Asked { settled: Settled::Changed(now), judgement, answer: None });
             }
         };
         let call = self.seat.call().clone();
@@ -174,12 +167,7 @@ impl Desk<'_> {
                 Step::Answered(answer) => {
                     let asked = AskedFor { why, shown, session };
                     let (settled, answer) = self.answered(answer, stated, asked);
-                    return Ok(Asked {
-                        settled,
-                        judgement,
-                        answer: Some(answer),
-                        said: Permitted::default(),
-                    });
+                    return Ok(Asked { settled, judgement, answer: Some(answer) });
                 }
                 Step::Late => {
                     self.answer("timed-out");
@@ -206,12 +194,7 @@ impl Desk<'_> {
                     let now = again()?;
                     if !now.agrees_with(&stated) {
                         self.answer("withdrawn");
-                        return Ok(Asked {
-                            settled: Settled::Changed(now),
-                            judgement,
-                            answer: None,
-                            said: Permitted::default(),
-                        });
+                        return Ok(Asked { settled: Settled::Changed(now), judgement, answer: None });
                     }
                     self.seat.declare(crate::executor::claims(&stated));
                 }
@@ -445,17 +428,12 @@ impl Asked {
             Some(approved) => Settled::Approved(approved),
             None => Settled::Refused(Outcome::Cancelled, "the gates gave no word".to_owned()),
         };
-        Self { settled, judgement, answer: None, said: Permitted::default() }
+        Self { settled, judgement, answer: None }
     }
 
     fn denied(why: Why, answer: Option<(&'static str, String)>, judgement: Judgement) -> Self {
         let text = denial_text(&why, None);
-        Self {
-            settled: Settled::Refused(Outcome::Denied { why, feedback: None }, text),
-            judgement,
-            answer,
-            said: Permitted::default(),
-        }
+        Self { settled: Settled::Refused(Outcome::Denied { why, feedback: None }, text), judgement, answer }
     }
 }
 

@@ -198,7 +198,7 @@ impl Catalogue {
         let mut stacks = self.lock();
         // Also one that is hidden: it would show again.
         if let Some(below) = stacks.tools.get(&name).and_then(Stack::top_tool) {
-            let core = below.owner.as_ref() == "core" && matches!(by, Registrar::External { .. });
+            let core = below.is_core() && matches!(by, Registrar::External { .. });
             let allowed =
                 if core { Err("only official sources may".to_owned()) } else { by.may_change(below) };
             allowed.map_err(|why| forbidden(by, "cover", &name, why))?;

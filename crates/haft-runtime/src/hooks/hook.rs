@@ -1,6 +1,6 @@
 //! The declaration of one hook.
 
-use super::{HookEvent, HookOutcome, Matcher, Names};
+use super::{HookEvent, HookOutcome, Matcher, Names, names::names_of};
 use haft_core::{BoxFuture, Failure, TraceStep};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -112,6 +112,15 @@ impl Hook {
         }
     }
 
+    /// Whether it hears of a tool.
+    pub(super) fn is_about(&self, event: HookEvent, tool: &str, is_core: bool) -> bool {
+        let is_meant = || {
+            let (own, others) = names_of(self.names, (tool, is_core));
+            self.matcher.matches(&own, &others)
+        };
+        self.event == event && is_meant()
+    }
+
     /// What `explain` says of a hook that would be heard.
     pub(crate) fn listed(&self) -> TraceStep {
         let kind = if self.rewrite { "would be heard and may rewrite the input" } else { "would be heard" };
@@ -125,7 +134,7 @@ impl Hook {
     }
 
     fn step(&self, verdict: &'static str, reason: String) -> TraceStep {
-        let mut step = TraceStep::new(self.event.step(), verdict).because(reason);
+        let mut step = TraceStep::new(format!("hook:{}", self.event), verdict).because(reason);
         step.source.clone_from(&self.source);
         step
     }

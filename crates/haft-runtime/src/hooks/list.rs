@@ -3,9 +3,9 @@
 use super::{
     Hook, HookCall, HookEnd, HookEvent, HookSession, Notified, SessionEvent, Variables,
     answer::{After, Before, Permitted},
-    names::names_of,
     place::Place,
 };
+use crate::catalogue::Offer;
 use haft_core::{Cancel, World};
 use serde_json::Value;
 use std::sync::Arc;
@@ -44,15 +44,14 @@ impl Hooks {
         &self.all
     }
 
+    /// Whether some hook would hear of a tool.
+    pub(crate) fn are_about(&self, event: HookEvent, offer: &Offer) -> bool {
+        self.all.iter().any(|hook| hook.is_about(event, &offer.name, offer.is_core()))
+    }
+
     /// The hooks that would hear of a tool, in declared order.
     pub(crate) fn matching(&self, event: HookEvent, tool: &str, is_core: bool) -> Vec<&Hook> {
-        let is_meant = |hook: &&Hook| {
-            hook.event == event && {
-                let (own, others) = names_of(hook.names, (tool, is_core));
-                hook.matcher.matches(&own, &others)
-            }
-        };
-        self.all.iter().filter(is_meant).collect()
+        self.all.iter().filter(|hook| hook.is_about(event, tool, is_core)).collect()
     }
 
     /// `PreToolUse`: rewriting hooks one after another, each with the input as it is by then; after that the
@@ -75,16 +74,8 @@ impl Hooks {
                 input.clone_from(rewritten);
             }
         }
-        let now = HookCall { input: &input, ..*call };
-        let (mut told, mut sent) = (Vec::new(), Vec::new());
-        for hook in others {
-            let (tool, input) = now.told(hook, &workspace);
-            sent.push(tool);
-            told.push((hook, Value::Object(input)));
-        }
-        let runs = place.run_all(told, cancel).await;
-        for (run, sent) in runs.into_iter().zip(&sent) {
-            before.take(run, sent, tool);
+        for (run, sent) in place.tell(others, &HookCall { input: &input, ..*call }, cancel).await {
+            before.take(run, &sent, tool);
         }
         before
     }
@@ -96,16 +87,9 @@ impl Hooks {
     pub(crate) async fn permission_request(&self, call: &HookCall<'_>, cancel: &Cancel) -> Permitted {
         let mut permitted = Permitted::default();
         let Some(place) = &self.place else { return permitted };
-        let workspace = place.workspace.absolute();
-        let (mut told, mut sent) = (Vec::new(), Vec::new());
-        for hook in self.matching(HookEvent::PermissionRequest, call.tool, call.is_core) {
-            let (tool, input) = call.told(hook, &workspace);
-            sent.push(tool);
-            told.push((hook, Value::Object(input)));
-        }
-        let runs = place.run_all(told, cancel).await;
-        for (run, sent) in runs.into_iter().zip(&sent) {
-            permitted.take(run, sent);
+        let hooks = self.matching(HookEvent::PermissionRequest, call.tool, call.is_core);
+        for (run, sent) in place.tell(hooks, call, cancel).await {
+            permitted.take(run, &sent);
         }
         permitted
     }
@@ -117,7 +101,7 @@ impl Hooks {
     pub(crate) async fn after(&self, call: &HookCall<'_>, end: &HookEnd<'_>, cancel: &Cancel) -> After {
         let mut after = After::default();
         let Some(place) = &self.place else { return after };
-        let event = if end.error.is_some() { HookEvent::PostToolUseFailure } else { HookEvent::PostToolUse };
+        let event = HookEvent::of_end(end.error.is_some());
         let workspace = place.workspace.absolute();
         let matching = self.matching(event, call.tool, call.is_core);
         let told = matching.into_iter().map(|hook| (hook, call.told_end(end, hook, &workspace))).collect();

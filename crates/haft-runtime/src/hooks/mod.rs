@@ -32,4 +32,5 @@ pub use hook::{Endpoint, HOOK_TIMEOUT, HOOK_TIMEOUT_MAX, Handler, Hook, HookHand
 pub use list::Hooks;
 pub use matcher::Matcher;
 pub use names::Names;
+pub(crate) use names::other_names;
 pub use place::Variables;

@@ -63,6 +63,11 @@ const REPLACEMENT: [(&str, &str, &[&str]); 3] = [
 /// The one value of grep's mode that differs: ours, theirs.
 const GREP_FILES: (&str, &str) = ("files", "files_with_matches");
 
+/// The names of built-in tools that hooks of others know.
+pub(crate) fn other_names() -> impl Iterator<Item = &'static str> {
+    PAIRS.iter().flat_map(|pair| pair.theirs).copied()
+}
+
 /// A tool and its input, as one hook is told.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Told {

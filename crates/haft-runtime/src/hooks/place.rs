@@ -1,9 +1,10 @@
 //! Where hooks run: the world, the workspace, and the operator's variables.
 
 use super::{
-    Handler, Hook, HookHandler, command,
+    Handler, Hook, HookCall, HookHandler, command,
     decision::HookRun,
     http,
+    names::Told,
     wire::{Ending, Raw, Reading, Said, Trouble},
 };
 use futures::{FutureExt, StreamExt, stream};
@@ -45,6 +46,24 @@ impl Place {
             Handler::Broken(text) => Raw::ended(Ending::NotStarted(text.clone())).read(hook.event),
         };
         HookRun::new(hook, reading, began.elapsed())
+    }
+
+    /// Tells hooks of a call, beside each other; with each end what that hook was told.
+    pub(super) async fn tell<'h>(
+        &self,
+        hooks: Vec<&'h Hook>,
+        call: &HookCall<'_>,
+        cancel: &Cancel,
+    ) -> Vec<(HookRun<'h>, Told)> {
+        let workspace = self.workspace.absolute();
+        let (inputs, told): (Vec<(&'h Hook, Value)>, Vec<Told>) = hooks
+            .into_iter()
+            .map(|hook| {
+                let (told, input) = call.told(hook, &workspace);
+                ((hook, Value::Object(input)), told)
+            })
+            .unzip();
+        self.run_all(inputs, cancel).await.into_iter().zip(told).collect()
     }
 
     /// Runs several beside each other; their ends come in the order given, whoever finishes first.

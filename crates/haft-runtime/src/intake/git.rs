@@ -3,7 +3,10 @@
 //! What can be switched off by variables is ([`NEUTRAL`]); what can't (filters, drivers for diffs, included files)
 //! is looked for in the repository's own settings. The user's own settings are trusted.
 
-use super::index::{self, Tracked};
+use super::{
+    index::{self, Entries},
+    lines::parent,
+};
 use haft_core::{FileKind, Files, PathArg, RealPath};
 
 /// What git gets where a line only asks it: no hooks, no monitor, no pager, no writing of its index, no
@@ -97,13 +100,13 @@ pub(crate) fn tracked(folder: &str, files: &dyn Files) -> Option<Vec<String>> {
     let mut at = folder.trim_end_matches('/').to_owned();
     for _ in 0..ANCESTORS_MAX {
         if let Some(git) = standing(&format!("{at}/.git"), files) {
-            let folder = match files.stat(&git).ok()?.kind {
+            let folder = match files.peek(&git)?.kind {
                 FileKind::Folder => git,
                 FileKind::File => linked(&git, files)?,
                 _ => return None,
             };
-            let found = entries_of(&folder, files)?;
-            return Some(found.into_iter().map(|entry| format!("{at}/{}", entry.name)).collect());
+            let found = entries_of(&folder, Entries::All, files)?;
+            return Some(found.into_iter().map(|name| format!("{at}/{name}")).collect());
         }
         at = match at.rsplit_once('/') {
             Some((above, _)) => above.to_owned(),
@@ -145,11 +148,11 @@ pub(super) fn is_neutral(folder: &str, care: Care, files: &dyn Files) -> bool {
 /// A repository by its `.git` (the folder, or the file of a worktree or submodule that says where it is), with those
 /// that lie in its work tree. At most `left` further ones are looked at.
 fn repository(git: &RealPath, tree: &str, (care, left): (Care, &mut usize), files: &dyn Files) -> bool {
-    let (folder, common) = match files.stat(git).map(|stat| stat.kind) {
+    let (folder, common) = match files.peek(git).map(|stat| stat.kind) {
         // A folder that shares another's settings is made by nobody but git, and then `.git` is a file.
-        Ok(FileKind::Folder) if files.stat(&git.join("commondir")).is_ok() => return false,
-        Ok(FileKind::Folder) => (git.clone(), None),
-        Ok(FileKind::File) => {
+        Some(FileKind::Folder) if files.peek(&git.join("commondir")).is_some() => return false,
+        Some(FileKind::Folder) => (git.clone(), None),
+        Some(FileKind::File) => {
             let Some(folder) = linked(git, files) else { return false };
             let common = text(&folder.join("commondir"), files)
                 .and_then(|common| resolved_from(&folder, common.trim(), files));
@@ -164,10 +167,10 @@ fn repository(git: &RealPath, tree: &str, (care, left): (Care, &mut usize), file
         return false;
     }
     // git looks into submodules as well.
-    let Some(entries) = entries_of(&folder, files) else { return false };
+    let Some(links) = entries_of(&folder, Entries::Repositories, files) else { return false };
     let care = if care == Care::Guarded { Care::Within } else { care };
-    for entry in entries.iter().filter(|entry| entry.is_link) {
-        let within = format!("{tree}/{}", entry.name);
+    for name in links {
+        let within = format!("{tree}/{name}");
         let Some(git) = standing(&format!("{within}/.git"), files) else { continue };
         if *left == 0 {
             return false;
@@ -201,36 +204,36 @@ fn is_quiet(folder: &RealPath, care: Care, files: &dyn Files) -> bool {
 /// Whether there is a hook that git may run where it is only asked.
 fn has_hook(folder: &RealPath, files: &dyn Files) -> bool {
     let Ok(hooks) = files.resolve(&PathArg(folder.join("hooks").absolute())) else { return true };
-    if files.stat(&hooks).is_err() {
+    if files.peek(&hooks).is_none() {
         return false;
     }
     let Ok(listing) = files.list(&hooks, HOOKS_MAX) else { return true };
     let is_other = |name: &str| !name.ends_with(".sample") && !UNASKED.contains(&name);
     // git passes by what can't be run; what a link leads to isn't looked at here.
-    let runs = |at: &RealPath| !files.stat(at).is_ok_and(|stat| stat.mode & 0o111 == 0);
+    let runs = |at: &RealPath| files.peek(at).is_none_or(|stat| stat.mode & 0o111 != 0);
     let mut entries = listing.entries.iter().map(|entry| &entry.path);
     listing.left_out > 0 || entries.any(|at| is_other(at.file_name()) && runs(at))
 }
 
 /// What the index in a repository's folder lists; nothing where nothing was added yet.
-fn entries_of(folder: &RealPath, files: &dyn Files) -> Option<Vec<Tracked>> {
+fn entries_of(folder: &RealPath, which: Entries, files: &dyn Files) -> Option<Vec<String>> {
     let at = folder.join("index");
-    let Ok(stat) = files.stat(&at) else { return Some(Vec::new()) };
+    let Some(stat) = files.peek(&at) else { return Some(Vec::new()) };
     let len = usize::try_from(stat.len).ok().filter(|len| *len <= INDEX_MAX_BYTES)?;
-    index::entries(&files.read(&at, 0, len).ok()?)
+    index::entries(&files.read(&at, 0, len).ok()?, which)
 }
 
 /// The folder that the `.git` file of a worktree or submodule names.
 fn linked(git: &RealPath, files: &dyn Files) -> Option<RealPath> {
     let pointer = text(git, files)?;
-    beside(git, pointer.trim().strip_prefix("gitdir:")?.trim(), files)
+    resolved_from(&parent(git)?, pointer.trim().strip_prefix("gitdir:")?.trim(), files)
 }
 
 /// The settings in a repository's folder; what isn't there says nothing, what can't be read is not neutral.
 fn settings(folder: &RealPath, care: Care, files: &dyn Files) -> bool {
     ["config", "config.worktree"].iter().all(|name| {
         let file = folder.join(name);
-        files.stat(&file).is_err() || text(&file, files).is_some_and(|text| names_no_program(&text, care))
+        files.peek(&file).is_none() || text(&file, files).is_some_and(|text| names_no_program(&text, care))
     })
 }
 
@@ -262,7 +265,7 @@ fn text(file: &RealPath, files: &dyn Files) -> Option<String> {
 }
 
 fn standing(path: &str, files: &dyn Files) -> Option<RealPath> {
-    resolved(path, files).filter(|at| files.stat(at).is_ok())
+    resolved(path, files).filter(|at| files.peek(at).is_some())
 }
 
 fn resolved(path: &str, files: &dyn Files) -> Option<RealPath> {
@@ -273,14 +276,6 @@ fn resolved_from(folder: &RealPath, target: &str, files: &dyn Files) -> Option<R
     let whole =
         if target.starts_with('/') { target.to_owned() } else { format!("{}/{target}", folder.absolute()) };
     resolved(&whole, files)
-}
-
-/// A target written relative to the folder that holds `file`.
-fn beside(file: &RealPath, target: &str, files: &dyn Files) -> Option<RealPath> {
-    let whole = file.absolute();
-    let folder = whole.rsplit_once('/').map_or("/", |(folder, _)| folder);
-    let path = if target.starts_with('/') { target.to_owned() } else { format!("{folder}/{target}") };
-    resolved(&path, files)
 }
 
 #[cfg(test)]

@@ -9,17 +9,17 @@ const LINK_MODE: [u8; 2] = [0xe0, 0x00];
 /// Set in the flags where two more bytes of flags follow.
 const EXTENDED: u8 = 0x40;
 
-/// One entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Tracked {
-    /// Its path in the work tree.
-    pub(super) name: String,
-    /// Whether it is a repository of its own: a submodule.
-    pub(super) is_link: bool,
+/// Which entries are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entries {
+    All,
+    /// Those that are repositories of their own: submodules.
+    Repositories,
 }
 
-/// The entries; none for an index that can't be read whole, also where a part of it lies in another file.
-pub(super) fn entries(index: &[u8]) -> Option<Vec<Tracked>> {
+/// The paths of entries in the work tree; none for an index that can't be read whole, also where a part of it lies in
+/// another file.
+pub(super) fn entries(index: &[u8], which: Entries) -> Option<Vec<String>> {
     let rest = index.strip_prefix(b"DIRC")?;
     let (version, rest) = number(rest)?;
     let (count, mut rest) = number(rest)?;
@@ -47,7 +47,9 @@ pub(super) fn entries(index: &[u8]) -> Option<Vec<Tracked>> {
             let whole = (fixed + end + 8) & !7;
             rest = rest.get(whole..)?;
         }
-        found.push(Tracked { name: String::from_utf8_lossy(&last).into_owned(), is_link });
+        if is_link || which == Entries::All {
+            found.push(String::from_utf8_lossy(&last).into_owned());
+        }
     }
     // An extension of that name says that the index goes on in a shared one; it comes first.
     (!rest.starts_with(b"link")).then_some(found)
@@ -75,7 +77,7 @@ fn varint(bytes: &[u8]) -> Option<(usize, &[u8])> {
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "the test looks at what a real git writes")]
 mod tests {
-    use super::{Tracked, entries};
+    use super::{Entries, entries};
     use std::process::Command;
 
     fn git(folder: &std::path::Path, args: &[&str]) -> Option<()> {
@@ -83,7 +85,7 @@ mod tests {
     }
 
     fn names(index: &[u8]) -> Option<Vec<String>> {
-        entries(index).map(|found| found.into_iter().map(|entry| entry.name).collect())
+        entries(index, Entries::All)
     }
 
     #[test]
@@ -97,11 +99,12 @@ mod tests {
         git(folder.path(), &["add", "a"]).unwrap();
         let link = "160000,1234567890123456789012345678901234567890,sub";
         git(folder.path(), &["update-index", "--add", "--cacheinfo", link]).unwrap();
-        let read = || entries(&std::fs::read(folder.path().join(".git/index")).unwrap());
-        let entry = |name: &str, is_link| Tracked { name: name.to_owned(), is_link };
-        assert_eq!(read(), Some(vec![entry("a", false), entry("sub", true)]));
+        let read = |which| entries(&std::fs::read(folder.path().join(".git/index")).unwrap(), which);
+        assert_eq!(read(Entries::All), Some(vec!["a".to_owned(), "sub".to_owned()]));
+        assert_eq!(read(Entries::Repositories), Some(vec!["sub".to_owned()]));
         git(folder.path(), &["update-index", "--split-index"]).unwrap();
-        assert_eq!(read(), None);
+        assert_eq!(read(Entries::All), None);
+        assert_eq!(read(Entries::Repositories), None);
     }
 
     #[test]

@@ -51,7 +51,8 @@ pub(crate) fn judged_lines(touches: &[Touch<RealPath>], around: Around<'_>) -> V
         texts.into_iter().map(|text| judged_line(text, dialect, &start, around)).collect();
     // git is kept from running programs only where all of the call just reads.
     let does_more = touches.iter().any(|touch| touch.writes() || matches!(touch, Touch::Host(_)));
-    if does_more || lines.iter().any(|line| reads_only(line).is_err()) {
+    let asks_git = lines.iter().any(|line| !line.neutral_git.is_empty());
+    if asks_git && (does_more || lines.iter().any(|line| reads_only(line).is_err())) {
         for line in lines.iter_mut().filter(|line| !line.neutral_git.is_empty()) {
             line.neutral_git.retain(|folder| git::is_neutral(folder, Care::Bare, around.files));
         }
@@ -124,7 +125,7 @@ fn start(touches: &[Touch<RealPath>], around: Around<'_>) -> RealPath {
     let last = || {
         let state = around.session.state(SHELL_FOLDER)?;
         let at = around.files.resolve(&PathArg(state.as_str()?.to_owned())).ok()?;
-        around.files.stat(&at).is_ok_and(|stat| stat.kind == FileKind::Folder).then_some(at)
+        around.files.peek(&at).is_some_and(|stat| stat.kind == FileKind::Folder).then_some(at)
     };
     stated.cloned().or_else(last).unwrap_or_else(|| around.files.workspace())
 }
@@ -172,14 +173,15 @@ fn joined(folder: &str, text: &str) -> Option<String> {
 /// Whether a word that is just handed to a program can well be a path: something is there, or it is written like one
 /// and its folder is there.
 fn may_be_path(word: &PathWord, path: &JudgedPath, files: &dyn Files) -> bool {
-    if word.access != Access::Named || files.stat(&path.real).is_ok() {
+    if word.access != Access::Named || files.peek(&path.real).is_some() {
         return true;
     }
     let is_written_like_one = word.text.contains('/') || word.text.starts_with('.');
-    is_written_like_one && parent(&path.real).is_none_or(|parent| files.stat(&parent).is_ok())
+    is_written_like_one && parent(&path.real).is_none_or(|parent| files.peek(&parent).is_some())
 }
 
-fn parent(path: &RealPath) -> Option<RealPath> {
+/// The folder that holds a path; none above a root.
+pub(super) fn parent(path: &RealPath) -> Option<RealPath> {
     let beneath = path.beneath.as_ref();
     match beneath.rsplit_once('/') {
         Some((folder, _)) => Some(RealPath::new(&path.root, folder)),

@@ -65,7 +65,7 @@ impl Look<'_> {
         for folder in folders {
             let whole = if folder.is_empty() { "/" } else { folder.as_str() };
             let Ok(real) = self.files.resolve(&PathArg(whole.to_owned())) else { continue };
-            if !self.files.stat(&real).is_ok_and(|stat| stat.kind == FileKind::Folder) {
+            if self.files.peek(&real).is_none_or(|stat| stat.kind != FileKind::Folder) {
                 continue;
             }
             // A folder that can't be listed here may still be one that the shell lists.
@@ -92,7 +92,7 @@ impl Look<'_> {
     fn is_there(&self, path: &str) -> bool {
         let Ok(real) = self.files.resolve(&PathArg(path.to_owned())) else { return false };
         // A link that leads nowhere is there as well.
-        self.files.stat(&real).is_ok() || path.rsplit('/').next() != Some(real.file_name())
+        self.files.peek(&real).is_some() || path.rsplit('/').next() != Some(real.file_name())
     }
 }
 

@@ -297,6 +297,11 @@ impl Files for Leased<dyn Files> {
         self.inner.stat(at)
     }
 
+    fn peek(&self, at: &RealPath) -> Option<Stat> {
+        self.lease.may_read(at).ok()?;
+        self.inner.peek(at)
+    }
+
     fn read(&self, at: &RealPath, offset: u64, max_bytes: usize) -> Result<Vec<u8>, Failure> {
         self.lease.may_see(at)?;
         let bytes = self.inner.read(at, offset, max_bytes)?;
@@ -359,7 +364,7 @@ impl Files for Leased<dyn Files> {
         visit: &mut dyn FnMut(GrepHit) -> ControlFlow<()>,
     ) -> Result<WalkReport, Failure> {
         self.lease.may_read(tree)?;
-        if self.inner.stat(tree).is_ok_and(|stat| stat.kind == FileKind::Folder) {
+        if self.inner.peek(tree).is_some_and(|stat| stat.kind == FileKind::Folder) {
             self.lease.may_walk(tree)?;
         }
         let (lease, named) = (Arc::clone(&self.lease), tree.clone());

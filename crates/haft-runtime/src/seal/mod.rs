@@ -10,4 +10,4 @@ pub(crate) use bound::{Limits, bound};
 pub use budget::{TURN_MAX_CHARS, fit_turn};
 pub(crate) use capture::CaptureSlot;
 pub use spill::SPILL_FOLDER;
-pub(crate) use spill::{Spill, SpillStore};
+pub(crate) use spill::{Spill, SpillStore, spill_folder};

@@ -1,20 +1,15 @@
 //! Results too long for a model, whole on disk, one file a call.
 
 use haft_core::{Failure, SpillFile, StateFolder};
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, SystemTime},
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 /// The folder of spilled results in the state folder; a root that tools may read.
 pub const SPILL_FOLDER: &str = "spill";
 /// Most bytes that one session's spilled results take; what comes after isn't kept, and counted.
 const SESSION_MAX_BYTES: u64 = 1 << 30;
-/// How long spilled results are kept.
-const KEEP_TIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// One session's spilled results.
 #[derive(Clone)]
@@ -35,7 +30,7 @@ pub(crate) struct Spill {
 
 impl SpillStore {
     pub(crate) fn new(state: Option<Arc<dyn StateFolder>>, session: &str) -> Self {
-        let folder = format!("{SPILL_FOLDER}/{session}");
+        let folder = spill_folder(session);
         let entries = state.as_ref().map(|state| state.list(&folder)).unwrap_or_default();
         let used = entries.iter().map(|entry| entry.len).sum();
         Self { state, folder, used: Arc::new(AtomicU64::new(used)), number: Arc::default() }
@@ -70,18 +65,11 @@ impl SpillStore {
         spill.push(text.as_bytes());
         Ok(spill)
     }
+}
 
-    /// Removes what is older than [`KEEP_TIME`], of all sessions.
-    pub(crate) fn prune(state: &dyn StateFolder, now: SystemTime) {
-        for session in state.list(SPILL_FOLDER).into_iter().filter(|entry| entry.is_folder) {
-            let folder = format!("{SPILL_FOLDER}/{}", session.name);
-            for entry in state.list(&folder) {
-                if now.duration_since(entry.modified).is_ok_and(|age| age > KEEP_TIME) {
-                    let _ = state.remove(&format!("{folder}/{}", entry.name));
-                }
-            }
-        }
-    }
+/// The folder of one session's spilled results in the state folder.
+pub(crate) fn spill_folder(session: &str) -> String {
+    format!("{SPILL_FOLDER}/{session}")
 }
 
 impl Spill {

@@ -11,15 +11,12 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, SystemTime},
 };
 
 /// Longer contents aren't kept.
 pub(crate) const CONTENT_MAX_BYTES: usize = 64 * 1024 * 1024;
 /// Most bytes, compressed, that one session's contents take; beyond it the oldest go.
 const SESSION_MAX_BYTES: u64 = 256 * 1024 * 1024;
-/// How long contents are kept.
-const KEEP_TIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// From this length on, speed counts for more than size.
 const FAST_FROM_BYTES: usize = 1024 * 1024;
 const LEVEL: i32 = 1;
@@ -38,7 +35,7 @@ pub(crate) struct ContentStore {
 
 impl ContentStore {
     pub(crate) fn new(state: Option<Arc<dyn StateFolder>>, session: &str) -> Self {
-        Self { state, folder: folder_of(session), max_bytes: SESSION_MAX_BYTES, used: OnceLock::new() }
+        Self { state, folder: content_folder(session), max_bytes: SESSION_MAX_BYTES, used: OnceLock::new() }
     }
 
     /// Keeps a content under its hash; gives how many older ones had to go for it.
@@ -75,19 +72,6 @@ impl ContentStore {
         None
     }
 
-    /// Removes what is older than [`KEEP_TIME`], of all sessions.
-    pub(crate) fn prune(state: &dyn StateFolder, now: SystemTime) {
-        for session in state.list("sessions").into_iter().filter(|entry| entry.is_folder) {
-            let folder = folder_of(&session.name);
-            for entry in state.list(&folder) {
-                if now.duration_since(entry.modified).is_ok_and(|age| age > KEEP_TIME) {
-                    // Best effort: the next start tries again.
-                    let _ = state.remove(&format!("{folder}/{}", entry.name));
-                }
-            }
-        }
-    }
-
     fn at(&self, hash: &str) -> Result<String, Failure> {
         let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
         if is_hash {
@@ -121,7 +105,8 @@ pub(crate) fn hash_of(bytes: &[u8]) -> String {
     format!("{:x}", Sha256::digest(bytes))
 }
 
-fn folder_of(session: &str) -> String {
+/// The folder of one session's contents in the state folder.
+pub(crate) fn content_folder(session: &str) -> String {
     format!("sessions/{session}/content")
 }
 
@@ -148,7 +133,11 @@ fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
     use haft_core::{Change, Counter, Held, LineLog, SpillFile, StateEntry};
-    use std::{collections::BTreeMap, sync::Mutex};
+    use std::{
+        collections::BTreeMap,
+        sync::Mutex,
+        time::{Duration, SystemTime},
+    };
 
     /// Files in memory; each new one is a second younger than the last.
     #[derive(Default)]
@@ -298,16 +287,5 @@ mod tests {
             assert!(store.keep(name, b"x").is_err() && store.get(name).is_none());
         }
         assert!(shelf.0.lock().unwrap().is_empty());
-    }
-
-    #[test]
-    fn after_seven_days_it_goes() {
-        let (shelf, store) = store(SESSION_MAX_BYTES);
-        store.keep(&hash_of(b"a"), b"a").unwrap();
-        let at = |days: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(days * 24 * 60 * 60 + 1);
-        ContentStore::prune(&*shelf, at(6));
-        assert!(store.get(&hash_of(b"a")).is_some());
-        ContentStore::prune(&*shelf, at(7));
-        assert!(store.get(&hash_of(b"a")).is_none());
     }
 }

@@ -251,7 +251,7 @@ impl Keeper {
     /// The state of a file whose content the tool says it knows; the content is put into the store, or it is said why
     /// not. None where it has another one.
     fn kept(&self, files: &dyn Files, at: &RealPath, hash: &Arc<str>) -> Option<(FileState, Option<String>)> {
-        let stat = files.stat(at).ok().filter(|stat| stat.kind == FileKind::File)?;
+        let stat = files.peek(at).filter(|stat| stat.kind == FileKind::File)?;
         let state = FileState { hash: Arc::clone(hash), len: stat.len, mode: Some(stat.mode), traits: None };
         let bytes = files.read(at, 0, CONTENT_MAX_BYTES + 1).ok()?;
         if bytes.len() > CONTENT_MAX_BYTES {

@@ -5,7 +5,7 @@
 
 use super::Session;
 use haft_core::{Output, RealPath, StateFolder, Touch};
-use haft_policy::{Access, Covered, Mark, Marks, Subject, Taint, TakenIn, taken_in, ways_out};
+use haft_policy::{Access, Covered, Mark, Marks, Subject, Taint, TakenIn, covers, taken_in, ways_out};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -71,10 +71,12 @@ impl Session {
             return;
         }
         let mut taken = taken_in(subject, &policy);
-        let ways = ways_out(subject);
-        if !ways.is_empty() && ways.iter().all(|way| policy.marks.covers(way)) {
-            // A person let it go there and back; else its own answer would take that back at once.
-            taken.untrusted = None;
+        if taken.untrusted.is_some() {
+            let ways = ways_out(subject);
+            if !ways.is_empty() && ways.iter().all(|way| policy.marks.covers(way)) {
+                // A person let it go there and back; else its own answer would take that back at once.
+                taken.untrusted = None;
+            }
         }
         if taken.private.is_none() || taken.untrusted.is_none() {
             self.add_marked_files(subject, output, &mut taken);
@@ -150,6 +152,10 @@ impl Session {
 
     /// Adds what the files that a call read bear.
     fn add_marked_files(&self, subject: &Subject, output: &Output, taken: &mut TakenIn) {
+        let paths = read(subject);
+        if paths.is_empty() {
+            return;
+        }
         let Some(list) = self.marked_files() else { return };
         let hash_of = |path: &RealPath| {
             output.seen.iter().find(|(seen, _)| seen == path).map(|(_, seen)| Arc::clone(&seen.hash))
@@ -168,13 +174,11 @@ impl Session {
             taken.untrusted =
                 taken.untrusted.take().or_else(|| what(&file.untrusted, &policy.marks.untrusted));
         };
-        let paths = read(subject);
         for (path, is_tree) in &paths {
             let name = path.absolute();
             let hash = hash_of(path);
             for (marked, file) in &list.files {
-                let is_it = *marked == name
-                    || (*is_tree && RealPath::new(&name, "").covers(&RealPath::new(marked, "")));
+                let is_it = *marked == name || (*is_tree && covers(&name, marked));
                 // A byte more by somebody else doesn't make it another file.
                 let is_copy = hash.is_some() && file.hash == hash;
                 if is_it || is_copy {
@@ -182,7 +186,7 @@ impl Session {
                 }
             }
         }
-        if list.lost && !paths.is_empty() {
+        if list.lost {
             let unknown = || Some(UNREADABLE.to_owned());
             taken.private = taken.private.take().or_else(unknown);
             taken.untrusted = taken.untrusted.take().or_else(unknown);

@@ -101,7 +101,7 @@ impl Additions {
         let root = document.as_table_mut();
         let mut new = Self::default();
         for (action, rule) in &self.rules {
-            if add_text(root, "permissions", list_of(*action), rule)? {
+            if add_text(root, "permissions", action.name(), rule)? {
                 new.rules.push((*action, rule.clone()));
             }
         }
@@ -128,16 +128,8 @@ impl Additions {
     }
 }
 
-/// The list of a rule.
-pub fn list_of(action: Action) -> &'static str {
-    match action {
-        Action::Allow => "allow",
-        Action::Ask => "ask",
-        Action::Deny => "deny",
-    }
-}
-
-fn line_of(text: &str, at: usize) -> usize {
+/// The line that holds the byte, counted from 1.
+pub(super) fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }
 

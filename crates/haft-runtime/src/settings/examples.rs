@@ -1,7 +1,7 @@
 //! Rule files that carry their own examples: settings beside `[[test]]`, each with what must become of a
 //! call.
 
-use super::{Place, Settings, SettingsSource};
+use super::{Place, Settings, SettingsSource, edit::line_of};
 use crate::catalogue::Problem;
 use haft_policy::Mode;
 use serde::Deserialize;
@@ -138,10 +138,6 @@ impl RuleFile {
                 .to_owned(),
         });
     }
-}
-
-fn line_of(text: &str, at: usize) -> usize {
-    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ mod taint;
 mod tool;
 mod trust;
 
-pub use edit::{Added, Additions, EditError, HookEntry, HookTarget, list_of};
+pub use edit::{Added, Additions, EditError, HookEntry, HookTarget};
 pub use examples::{Expected, RuleExample, RuleFile};
 pub use import::{HookFate, ImportError, ImportNote, Imported, ImportedHook, ImportedRule};
 pub(crate) use known::{instead, slip};

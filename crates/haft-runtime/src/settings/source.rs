@@ -33,12 +33,8 @@ impl SettingsSource {
 
     /// Where a rule on that line stands.
     pub(super) fn rule_origin(&self, line: usize, place: &Place) -> RuleOrigin {
-        RuleOrigin {
-            source: Some(format!("{}:{line}", self.path)),
-            workspace: place.workspace.clone(),
-            home: place.home.clone(),
-            folder: self.folder(place),
-        }
+        let source = Some(format!("{}:{line}", self.path));
+        RuleOrigin { folder: self.folder(place), ..place.rule_origin(source) }
     }
 }
 
@@ -64,6 +60,16 @@ pub struct Placed {
 }
 
 impl Place {
+    /// Where a rule stands that counts from the workspace; `source` is what people are told.
+    pub fn rule_origin(&self, source: Option<String>) -> RuleOrigin {
+        RuleOrigin {
+            source,
+            workspace: self.workspace.clone(),
+            home: self.home.clone(),
+            folder: self.workspace.clone(),
+        }
+    }
+
     /// Makes a path absolute: `~/` is the home, anything else relative is beneath the workspace.
     /// None where `~` is used and the home isn't known.
     pub(super) fn absolute(&self, written: &str) -> Option<Placed> {

@@ -65,12 +65,7 @@ pub struct Trust {
 impl Trust {
     /// The grants as rules that allow. One that is no rule grants nothing, and is a problem.
     pub fn grants(&self, place: &super::Place) -> (Vec<Grant>, Vec<Problem>) {
-        let at = RuleOrigin {
-            source: Some(self.path.clone()),
-            workspace: place.workspace.clone(),
-            home: place.home.clone(),
-            folder: place.workspace.clone(),
-        };
+        let at = place.rule_origin(Some(self.path.clone()));
         let (mut grants, mut problems) = (Vec::new(), Vec::new());
         for saved in &self.saved {
             match Rule::parse(Action::Allow, &saved.rule, &at) {
@@ -88,12 +83,7 @@ impl Trust {
     /// The refusals as rules that deny. One that is no rule denies its tool, and is a problem. Of a damaged file, which
     /// may have held refusals, a rule that asks about everything.
     pub fn denials(&self, place: &super::Place) -> (Vec<Rule>, Vec<Problem>) {
-        let at = RuleOrigin {
-            source: Some(self.path.clone()),
-            workspace: place.workspace.clone(),
-            home: place.home.clone(),
-            folder: place.workspace.clone(),
-        };
+        let at = place.rule_origin(Some(self.path.clone()));
         let (mut rules, mut problems) = (Vec::new(), Vec::new());
         if !self.problems.is_empty() {
             let source = Some(format!("{}; that file is damaged, so every call asks", self.path));

@@ -254,7 +254,7 @@ impl Job {
     /// Bits that couldn't be given back are named.
     fn mode_note(&self, restore: &Restore) -> String {
         let Some(wanted) = restore.to.as_ref().and_then(|to| to.mode) else { return String::new() };
-        let now = self.judged(&restore.path).and_then(|at| self.files.stat(at).ok()).map(|stat| stat.mode);
+        let now = self.judged(&restore.path).and_then(|at| self.files.peek(at)).map(|stat| stat.mode);
         match now {
             Some(now) if now != wanted => {
                 format!("; its mode was {wanted:o} and is {now:o} now: chmod {wanted:o} gives it back")

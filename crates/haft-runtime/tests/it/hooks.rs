@@ -1,7 +1,7 @@
 //! Hooks on the call path: what they refuse, change and add, with real programs.
 
 use crate::kit::{log_of, only, path_in, probe, request, session_of};
-use haft_core::{AnyTool, Approver, Ended, Outcome, Touch};
+use haft_core::{AnyTool, Approver, Ended, Failure, Outcome, Touch};
 use haft_policy::{Action, Mode, Policy, Rule, RuleOrigin};
 use haft_runtime::{
     LogEntry, Session, SessionSetup,
@@ -223,4 +223,19 @@ async fn a_question_can_be_answered_by_a_hook_but_not_one_that_a_guard_asks() {
     let ended = call(&kit, &session(&kit, answer("allow"), rule)).await;
     assert!(matches!(ended.outcome, Outcome::Denied { .. }), "{:?}", ended.outcome);
     assert_eq!(kit.answers().asked().len(), 1);
+}
+
+#[tokio::test]
+async fn what_hooks_said_of_a_question_stays_where_the_question_fails() {
+    let kit = Harness::answering(Answers::yes());
+    let tool = probe("note").asks().touches(|input| only(Touch::Write(path_in(input))));
+    let tool = tool.preview(|_, _| async { Err(Failure::invalid("it can't be shown")) });
+    kit.register(tool.run(|_, _| async { Ok("ran") }));
+    let hooks = vec![hook(HookEvent::PermissionRequest, "echo broken >&2; exit 3")];
+    let session = session(&kit, hooks, None);
+    let ended = call(&kit, &session).await;
+    assert_eq!(ended.outcome.name(), "failed");
+    assert_eq!(verdicts(&ended), ["failed"]);
+    assert!(ended.trace.iter().any(|step| step.step == "approve" && step.verdict == "failed"));
+    assert!(kit.answers().asked().is_empty());
 }

@@ -1,7 +1,12 @@
 //! Two files compared by line.
 
-use crate::text::{Coding, View, binary, ends::with_feeds, size, visible};
-use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices_deadline, group_diff_ops};
+use crate::text::{
+    Coding, View, binary,
+    diff::{Diff, Sides, lines, write_hunk},
+    ends::with_feeds,
+    size,
+};
+use similar::{Algorithm, capture_diff_slices_deadline, group_diff_ops};
 use std::{
     borrow::Cow,
     fmt::Write as _,
@@ -74,54 +79,11 @@ fn unified(name_a: &str, name_b: &str, texts: [Cow<'_, [u8]>; 2], context: usize
     if groups.is_empty() {
         return None;
     }
-    let mut out = format!("--- {name_a}\n+++ {name_b}\n");
+    let mut diff = Diff { text: format!("--- {name_a}\n+++ {name_b}\n"), ..Diff::default() };
     for group in &groups {
-        hunk(&mut out, group, &old, &new);
+        write_hunk(&mut diff, group, &Sides { old: &old, new: &new, first: 1, most: usize::MAX });
     }
-    Some(out)
-}
-
-fn hunk(out: &mut String, group: &[DiffOp], old: &[&[u8]], new: &[&[u8]]) {
-    let (Some(head), Some(tail)) = (group.first(), group.last()) else { return };
-    let removed = head.old_range().start..tail.old_range().end;
-    let added = head.new_range().start..tail.new_range().end;
-    let _ = writeln!(
-        out,
-        "@@ -{},{} +{},{} @@",
-        start(removed.start, removed.len()),
-        removed.len(),
-        start(added.start, added.len()),
-        added.len()
-    );
-    for op in group {
-        let (before, after) =
-            (old.get(op.old_range()).unwrap_or_default(), new.get(op.new_range()).unwrap_or_default());
-        if op.tag() == DiffTag::Equal {
-            write_lines(out, ' ', before);
-        } else {
-            write_lines(out, '-', before);
-            write_lines(out, '+', after);
-        }
-    }
-}
-
-/// The number of the first line; the one before where there is none, as diff counts.
-fn start(index: usize, len: usize) -> usize {
-    if len == 0 { index } else { index + 1 }
-}
-
-fn write_lines(out: &mut String, sign: char, lines: &[&[u8]]) {
-    for line in lines {
-        let (content, end) = match line.strip_suffix(b"\n") {
-            Some(content) => (content, ""),
-            None => (*line, "\n\\ No newline at end of file"),
-        };
-        let _ = writeln!(out, "{sign}{}{end}", visible::line(&View::shown(content)));
-    }
-}
-
-fn lines(text: &[u8]) -> Vec<&[u8]> {
-    text.split_inclusive(|byte| *byte == b'\n').collect()
+    Some(diff.text)
 }
 
 #[cfg(test)]

@@ -6,11 +6,13 @@ use super::{
     plan::{Change, apply, carry, digest, plan},
 };
 use crate::text::{
-    Coding, LineEnd, View, binary,
-    diff::{Diff, diff},
+    Coding, LineEnd, View,
+    agreed::{Round, settle},
+    binary,
+    diff::{self, Diff},
     foreign::Foreign,
     names, paths,
-    whole::{count_lines, read_whole, sha256_hex},
+    whole::{lines_of, read_whole, sha256_hex},
 };
 use haft_core::{
     Cancel, Cx, Effects, Failure, FailureKind, FileChange, Files, Output, PathArg, Permission, Preview,
@@ -19,8 +21,6 @@ use haft_core::{
 use serde_json::json;
 use std::{fmt::Write as _, sync::Arc};
 
-/// So often an edit is computed anew where somebody else wrote the file meanwhile.
-const ATTEMPTS_MAX: usize = 5;
 /// So many places are listed in the result.
 const LISTED_MAX: usize = 10;
 
@@ -98,11 +98,7 @@ struct Ready {
 
 impl Ready {
     fn diff(&self, name: &str) -> Diff {
-        let (old, new) = (
-            View::of(&self.before, Coding::of(&self.before)),
-            View::of(&self.after, Coding::of(&self.after)),
-        );
-        diff(name, old.text(), new.text())
+        diff::of_files(name, &self.before, &self.after)
     }
 
     /// Whether the same character parts the lines before and after, so that their numbers can be compared.
@@ -167,40 +163,36 @@ impl Job {
     /// Reads, computes and writes over exactly what was read; again where somebody else was faster, as
     /// long as the change stays the one that was agreed to.
     fn run(&self) -> Result<Output, Failure> {
-        let mut agreed: Option<Vec<u8>> = None;
-        let mut last = None;
-        for _ in 0..ATTEMPTS_MAX {
+        let look = || {
             let ready = self.ready()?;
-            if self.cancel.is_fired() {
-                return Err(Failure::cancelled());
-            }
-            let now = digest(&ready.before, &ready.changes);
-            if *agreed.get_or_insert_with(|| now.clone()) != now {
-                break;
-            }
-            if ready.before == ready.after {
-                let text = format!("Nothing changed: {} has the new text already.", self.name);
-                return Ok(Output::text(text));
-            }
-            let mode = WriteMode::Over { before: ready.before_hash.as_str().into() };
-            match self.files.write(&self.at, &ready.after, &mode) {
-                Ok(change) => return Ok(self.output(&ready, change)),
-                Err(failure) if failure.kind == FailureKind::Conflict => last = Some(failure),
-                Err(failure) => return Err(failure),
-            }
+            Ok(Round::Ready(digest(&ready.before, &ready.changes), ready))
+        };
+        settle(
+            &self.cancel,
+            look,
+            |ready| self.write(&ready),
+            |cause| {
+                format!(
+                    "{} is being changed by somebody else at the same place or all the time{cause}; nothing was changed by \
+                 this edit. Wait for what else writes it, read it again, and give old as it is then.",
+                    self.name
+                )
+            },
+        )
+    }
+
+    fn write(&self, ready: &Ready) -> Result<Output, Failure> {
+        if ready.before == ready.after {
+            return Ok(Output::text(format!("Nothing changed: {} has the new text already.", self.name)));
         }
-        let cause = last.map_or_else(String::new, |failure: Failure| format!(" ({})", failure.text));
-        Err(Failure::conflict(format!(
-            "{} is being changed by somebody else at the same place or all the time{cause}; nothing was \
-             changed by this edit. Wait for what else writes it, read it again, and give old as it is \
-             then.",
-            self.name
-        )))
+        let mode = WriteMode::Over { before: ready.before_hash.as_str().into() };
+        let change = self.files.write(&self.at, &ready.after, &mode)?;
+        Ok(self.output(ready, change))
     }
 
     fn output(&self, ready: &Ready, change: FileChange) -> Output {
         let hash = sha256_hex(&ready.after);
-        let total = count_lines(View::of(&ready.after, Coding::of(&ready.after)).text());
+        let total = lines_of(&ready.after);
         let mut text = describe(&self.name, &ready.changes);
         if let Some(note) = change.note(&self.name) {
             text.push('\n');

@@ -31,6 +31,7 @@ impl FetchTool {
         Ok(WebRequest {
             headers: self.settings.headers_for(&url),
             allow: self.settings.allowed(),
+            allow_by: Some("allowPrivate under [tools.fetch] in the settings"),
             max_bytes: input.limit()?,
             cancel: cx.cancel.clone(),
             ..WebRequest::new(url)
@@ -108,7 +109,7 @@ impl Tool for FetchTool {
     }
 
     async fn run(&self, input: FetchInput, cx: &Cx) -> Result<Output, Failure> {
-        let page = self.get(&input, cx).await.map_err(hinted)?;
+        let page = self.get(&input, cx).await?;
         if let Some(elsewhere) = &page.elsewhere {
             let text = format!(
                 "{} redirects ({}) to {elsewhere}, which is another host or port and wasn't contacted. \
@@ -139,35 +140,6 @@ fn metadata(page: &WebPage) -> serde_json::Value {
         "fromCache": page.from_cache,
         "hops": hops.collect::<Vec<_>>(),
     })
-}
-
-/// What the guard's refusal ends with, before the place.
-const ASK_TO_ALLOW: &str = ", or ask the user to allow ";
-
-/// Adds how an operator allows what the guard refused, or takes the advice away where nobody should.
-fn hinted(failure: Failure) -> Failure {
-    let text = match failure.text.split_once(ASK_TO_ALLOW) {
-        Some((refusal, place)) if failure.kind == FailureKind::Permission => {
-            if may_be_allowed(refusal, place) {
-                format!("{} (allowPrivate under [tools.fetch] in the settings)", failure.text)
-            } else {
-                refusal.to_owned()
-            }
-        }
-        _ => return failure,
-    };
-    Failure { text, ..failure }
-}
-
-/// Whether it is a plain private place that the call itself names: not where a page leads to, not what a name turns
-/// out to mean, and no address that hands out a machine's keys.
-fn may_be_allowed(refusal: &str, place: &str) -> bool {
-    let host = place.rsplit_once(':').map_or(place, |(host, _)| host);
-    let is_plain = ["is a loopback address", "is a private address", "is a name within a machine or network"]
-        .iter()
-        .any(|why| refusal.contains(why));
-    let hands_out_keys = host.ends_with(".internal") || host.starts_with("[fd00:ec2:");
-    refusal.starts_with("hop 1,") && is_plain && !hands_out_keys
 }
 
 /// A page that says why there is none.
@@ -206,7 +178,7 @@ async fn save(page: WebPage, path: &PathArg, cx: &Cx) -> Result<Output, Failure>
     let (url, target, shown) = (page.url.clone(), at.clone(), name.clone());
     let change = cx
         .blocking(move || {
-            if files.stat(&target).is_ok() {
+            if files.peek(&target).is_some() {
                 let text = format!("{shown} exists already and was left as it is; save under a new name");
                 return Err(Failure::conflict(text));
             }

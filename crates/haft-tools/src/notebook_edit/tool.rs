@@ -6,7 +6,9 @@ use super::{
     step::Step,
 };
 use crate::text::{
-    Coding, binary,
+    Coding,
+    agreed::{Round, settle},
+    binary,
     diff::{Diff, diff},
     foreign::Foreign,
     names, paths,
@@ -19,9 +21,6 @@ use haft_core::{
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
-
-/// So often a change is computed anew where somebody else wrote the file meanwhile.
-const ATTEMPTS_MAX: usize = 5;
 
 /// Changes cells of notebooks.
 #[derive(Debug, Clone, Copy)]
@@ -162,31 +161,31 @@ impl Job {
     /// Reads, computes and writes over exactly what was read; again where somebody else was faster, as long as the
     /// change stays the one that was agreed to.
     fn run(&self) -> Result<Output, Failure> {
-        let mut agreed: Option<Vec<u8>> = None;
-        for _ in 0..ATTEMPTS_MAX {
+        let look = || {
             let ready = self.ready()?;
-            if self.cancel.is_fired() {
-                return Err(Failure::cancelled());
-            }
-            let now = ready.digest();
-            if *agreed.get_or_insert_with(|| now.clone()) != now {
-                break;
-            }
-            if ready.before == ready.after {
-                return Ok(Output::text(format!("Nothing changed: {} is so already.", self.name)));
-            }
-            let mode = WriteMode::Over { before: ready.before_hash.as_str().into() };
-            match self.files.write(&self.at, &ready.after, &mode) {
-                Ok(change) => return Ok(self.output(&ready, change)),
-                Err(failure) if failure.kind == FailureKind::Conflict => {}
-                Err(failure) => return Err(failure),
-            }
+            Ok(Round::Ready(ready.digest(), ready))
+        };
+        settle(
+            &self.cancel,
+            look,
+            |ready| self.write(&ready),
+            |cause| {
+                format!(
+                    "{} is being changed by somebody else at the same cell or all the time{cause}; nothing was changed by \
+                 this edit. Wait for what else writes it, and read it again.",
+                    self.name
+                )
+            },
+        )
+    }
+
+    fn write(&self, ready: &Ready) -> Result<Output, Failure> {
+        if ready.before == ready.after {
+            return Ok(Output::text(format!("Nothing changed: {} is so already.", self.name)));
         }
-        Err(Failure::conflict(format!(
-            "{} is being changed by somebody else at the same cell or all the time; nothing was changed by this edit. \
-             Wait for what else writes it, and read it again.",
-            self.name
-        )))
+        let mode = WriteMode::Over { before: ready.before_hash.as_str().into() };
+        let change = self.files.write(&self.at, &ready.after, &mode)?;
+        Ok(self.output(ready, change))
     }
 
     fn output(&self, ready: &Ready, change: FileChange) -> Output {

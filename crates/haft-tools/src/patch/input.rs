@@ -8,6 +8,5 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub(crate) struct PatchInput {
     /// The whole patch text
-    #[serde(alias = "input", alias = "diff", alias = "patch_text", alias = "patchText")]
     pub(crate) patch: String,
 }

@@ -158,7 +158,7 @@ impl Plan {
             Kind::Copy { to } => {
                 let goal = self.goal(to, look)?;
                 let before = read(&at)?;
-                let runs = look.files.stat(&at).is_ok_and(|stat| stat.mode & 0o111 != 0);
+                let runs = look.files.peek(&at).is_some_and(|stat| stat.mode & 0o111 != 0);
                 let file = FilePlan::changed((at, name), before, section)?;
                 let executable = file.executable.or(runs.then_some(true));
                 let (name, digest) = (look.name(&goal), file.after.clone().unwrap_or_default());

@@ -7,9 +7,8 @@ use super::{
 use crate::{
     glob::counted,
     text::{
-        Coding, View,
-        diff::{Diff, diff},
-        whole::{count_lines, sha256_hex},
+        diff::{self, Diff},
+        whole::{lines_of, sha256_hex},
     },
 };
 use haft_core::Seen;
@@ -25,9 +24,8 @@ impl FilePlan {
     pub(super) fn diff(&self) -> Diff {
         let (before, after) =
             (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
-        let (old, new) = (View::of(before, Coding::of(before)), View::of(after, Coding::of(after)));
         let name = if let Done::Moved(_, to) = &self.done { to } else { &self.name };
-        diff(name, old.text(), new.text())
+        diff::of_files(name, before, after)
     }
 
     /// What was done, in a line.
@@ -36,8 +34,7 @@ impl FilePlan {
         let mut line = match &self.done {
             Done::Added => {
                 let after = self.after.as_deref().unwrap_or_default();
-                let lines = count_lines(View::of(after, Coding::of(after)).text());
-                format!("added {name} ({})", counted(lines, "line"))
+                format!("added {name} ({})", counted(lines_of(after), "line"))
             }
             Done::Deleted => format!("deleted {name}"),
             Done::Updated => format!("updated {name}{}", self.hunk_count(diff)),
@@ -71,7 +68,7 @@ impl FilePlan {
     pub(super) fn seen(&self, earlier: Option<&Seen>) -> Option<Seen> {
         let after = self.after.as_deref()?;
         let hash = sha256_hex(after);
-        let total = count_lines(View::of(after, Coding::of(after)).text());
+        let total = lines_of(after);
         let Some(before) = self.before.as_deref() else {
             return (self.done == Done::Added).then(|| Seen::whole(&hash, total));
         };

@@ -7,16 +7,18 @@ use super::{
     result::describe,
     section::Patch,
 };
-use crate::text::{foreign::Foreign, paths, whole::sha256_hex};
+use crate::text::{
+    agreed::{Round, settle},
+    foreign::Foreign,
+    paths,
+    whole::sha256_hex,
+};
 use haft_core::{
-    Cancel, Cx, Effects, Exposure, Failure, FailureKind, FileChange, Files, Output, PathArg, Permission,
-    Preview, RealPath, Risk, Seen, SessionView, Spec, Tool, Touch,
+    Cancel, Cx, Effects, Exposure, Failure, FileChange, Files, Output, PathArg, Permission, Preview,
+    RealPath, Risk, Seen, SessionView, Spec, Tool, Touch,
 };
 use serde_json::json;
 use std::sync::Arc;
-
-/// So often a patch is computed anew where somebody else wrote a file meanwhile.
-const ATTEMPTS_MAX: usize = 5;
 
 /// Changes many files by hunks.
 #[derive(Debug, Clone, Copy)]
@@ -104,33 +106,31 @@ impl Job {
     /// Plans, and makes exactly the changes planned; again where somebody else was faster, as long as they stay
     /// those that were agreed to.
     fn run(&self) -> Result<Output, Failure> {
-        let mut agreed: Option<Vec<u8>> = None;
-        let mut last = None;
-        for _ in 0..ATTEMPTS_MAX {
+        let look = || {
             let plan = self.plan()?;
-            if self.cancel.is_fired() {
-                return Err(Failure::cancelled());
-            }
-            let now = plan.digest();
-            if *agreed.get_or_insert_with(|| now.clone()) != now {
-                break;
-            }
-            let ops = plan.ops();
-            if ops.is_empty() {
-                return Ok(Output::text("Nothing changed: every file has the new text already."));
-            }
-            match self.files.apply(&ops) {
-                Ok(changes) => return Ok(self.output(&plan, changes)),
-                Err(failure) if failure.kind == FailureKind::Conflict => last = Some(failure),
-                Err(failure) => return Err(failure),
-            }
+            Ok(Round::Ready(plan.digest(), plan))
+        };
+        settle(
+            &self.cancel,
+            look,
+            |plan| self.write(&plan),
+            |cause| {
+                format!(
+                    "a file of the patch is being changed by somebody else at the same place or all the time{cause}; \
+                 nothing was changed by this patch. Wait for what else writes it, read it again, and send the patch as \
+                 it must be then."
+                )
+            },
+        )
+    }
+
+    fn write(&self, plan: &Plan) -> Result<Output, Failure> {
+        let ops = plan.ops();
+        if ops.is_empty() {
+            return Ok(Output::text("Nothing changed: every file has the new text already."));
         }
-        let cause = last.map_or_else(String::new, |failure: Failure| format!(" ({})", failure.text));
-        Err(Failure::conflict(format!(
-            "a file of the patch is being changed by somebody else at the same place or all the time{cause}; nothing \
-             was changed by this patch. Wait for what else writes it, read it again, and send the patch as it must be \
-             then."
-        )))
+        let changes = self.files.apply(&ops)?;
+        Ok(self.output(plan, changes))
     }
 
     fn seen_of(&self, at: &RealPath) -> Option<&Seen> {

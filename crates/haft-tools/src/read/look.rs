@@ -16,7 +16,7 @@ use crate::{
 };
 use haft_core::{
     Block, Cancel, Failure, FileKind, Files, Media, OUTPUT_MAX_LINES, Output, PageRange, RealPath, Seen,
-    Truncation,
+    Stat, Truncation,
 };
 use serde_json::json;
 use std::fmt::Write as _;
@@ -46,6 +46,8 @@ pub(crate) struct Job<'a> {
     pub(crate) written: &'a str,
     /// The path that it stands for.
     pub(crate) at: &'a RealPath,
+    /// What stands there.
+    pub(crate) stat: Stat,
     pub(crate) cancel: &'a Cancel,
 }
 
@@ -67,7 +69,7 @@ impl Look {
     pub(crate) fn at(&self, job: &Job<'_>) -> Result<Found, Failure> {
         let (files, at) = (job.files, job.at);
         let name = paths::shown(at, &files.workspace());
-        let stat = files.stat(at)?;
+        let stat = job.stat.clone();
         if stat.kind == FileKind::Folder {
             let listing = files.list(at, folder::ENTRIES_MAX)?;
             return Ok(Found::Shown(Output::text(folder::show(&name, &listing))));

@@ -58,12 +58,12 @@ impl Tool for ReadTool {
             is_plain: input.columns.is_some(),
         };
         let (files, cancel) = (Arc::clone(&cx.world.files), cx.cancel.clone());
-        let is_small =
-            files.stat(&at).is_ok_and(|stat| stat.kind == FileKind::File && stat.len <= INLINE_MAX_BYTES);
+        let stat = files.stat(&at)?;
+        let is_small = stat.kind == FileKind::File && stat.len <= INLINE_MAX_BYTES;
         let media = Arc::clone(&self.media);
         let job = move || {
             let (files, media) = (&*files, &*media);
-            look.at(&Job { files, media, written: &input.path.0, at: &at, cancel: &cancel })
+            look.at(&Job { files, media, written: &input.path.0, at: &at, stat, cancel: &cancel })
         };
         let found = if is_small { job() } else { cx.blocking(job).await };
         match found? {

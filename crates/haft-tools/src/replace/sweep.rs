@@ -7,9 +7,7 @@ use super::{
 use crate::{
     glob::{Hidden, counted},
     text::{
-        Coding, View, binary,
-        diff::diff,
-        grouped, paths,
+        binary, diff, grouped, paths,
         whole::{read_whole, sha256_hex},
     },
 };
@@ -243,7 +241,7 @@ impl Sweep<'_> {
             return Ok(Some(head));
         }
         // One that was named for itself wasn't measured yet.
-        if self.files.stat(at).is_ok_and(|stat| stat.len > FILE_MAX_BYTES) {
+        if self.files.peek(at).is_some_and(|stat| stat.len > FILE_MAX_BYTES) {
             left_out.large += 1;
             return Ok(None);
         }
@@ -387,9 +385,7 @@ impl Swept {
                 left_out += 1;
                 continue;
             }
-            let (before, after) = (file.before.as_slice(), file.changed.after.as_slice());
-            let (old, new) = (View::of(before, Coding::of(before)), View::of(after, Coding::of(after)));
-            text.push_str(&diff(&file.name, old.text(), new.text()).text);
+            text.push_str(&diff::of_files(&file.name, &file.before, &file.changed.after).text);
         }
         if left_out > 0 {
             let _ = writeln!(text, "… the diffs of {left_out} more files");

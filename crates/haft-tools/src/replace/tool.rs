@@ -8,21 +8,18 @@ use super::{
 use crate::{
     glob::counted,
     text::{
-        Coding, View,
+        agreed::{Round, settle},
         foreign::Foreign,
         paths,
-        whole::{count_lines, sha256_hex},
+        whole::{lines_of, sha256_hex},
     },
 };
 use haft_core::{
-    Cancel, Cx, Effects, Exposure, Failure, FailureKind, FileChange, Files, Flags, Output, Permission,
-    Preview, RealPath, Risk, Seen, SessionView, Spec, Tool, Touch,
+    Cancel, Cx, Effects, Exposure, Failure, FileChange, Files, Flags, Output, Permission, Preview, RealPath,
+    Risk, Seen, SessionView, Spec, Tool, Touch,
 };
 use serde_json::json;
 use std::{fmt::Write as _, sync::Arc};
-
-/// So often the changes are computed anew where somebody else wrote a file meanwhile.
-const ATTEMPTS_MAX: usize = 5;
 
 /// So many files are locked, since each lock is an open file; beyond it only contents are compared.
 const LOCKED_MAX: usize = 256;
@@ -148,39 +145,39 @@ impl Job {
     /// Finds all places, and changes exactly those; again where somebody else was faster, as long as they stay
     /// those that were agreed to.
     fn run(&self) -> Result<Output, Failure> {
-        let mut agreed: Option<Vec<u8>> = None;
-        let mut last = None;
-        for _ in 0..ATTEMPTS_MAX {
-            let swept = self.sweep()?;
-            if self.cancel.is_fired() {
-                return Err(Failure::cancelled());
-            }
-            if swept.files.is_empty() {
-                return swept.unfit().map_or_else(|| Ok(nothing(&swept)), Err);
-            }
-            if self.is_dry {
-                let text = format!("Would replace {}{}\n{}", swept.counts(), swept.listed(), swept.diffs());
-                return Ok(Output::text(text).with_metadata(metadata(&swept)));
-            }
-            let now = swept.digest();
-            if *agreed.get_or_insert_with(|| now.clone()) != now {
-                break;
-            }
-            // Which files these are was found only now, so nobody holds their locks for this call yet.
-            let locked = swept.files.iter().take(LOCKED_MAX);
-            let paths: Vec<RealPath> = locked.map(|file| file.at.clone()).collect();
-            let _held = self.files.lock_all(&paths, &self.cancel)?;
-            match self.files.apply(&swept.ops()) {
-                Ok(changes) => return Ok(self.output(&swept, changes)),
-                Err(failure) if failure.kind == FailureKind::Conflict => last = Some(failure),
-                Err(failure) => return Err(failure),
-            }
+        settle(
+            &self.cancel,
+            || self.look(),
+            |swept| self.write(&swept),
+            |cause| {
+                format!(
+                    "the files are being changed by somebody else at the same places or all the time{cause}; nothing was \
+                 changed by this call. Wait for what else writes them, then try again."
+                )
+            },
+        )
+    }
+
+    fn look(&self) -> Result<Round<Swept>, Failure> {
+        let swept = self.sweep()?;
+        if swept.files.is_empty() {
+            return swept.unfit().map_or_else(|| Ok(Round::Done(nothing(&swept))), Err);
         }
-        let cause = last.map_or_else(String::new, |failure: Failure| format!(" ({})", failure.text));
-        Err(Failure::conflict(format!(
-            "the files are being changed by somebody else at the same places or all the time{cause}; nothing was \
-             changed by this call. Wait for what else writes them, then try again."
-        )))
+        if self.is_dry {
+            let diff = swept.diffs();
+            let text = format!("Would replace {}{}\n{diff}", swept.counts(), swept.listed());
+            return Ok(Round::Done(Output::text(text).with_metadata(metadata(&swept, diff))));
+        }
+        Ok(Round::Ready(swept.digest(), swept))
+    }
+
+    fn write(&self, swept: &Swept) -> Result<Output, Failure> {
+        // Which files these are was found only now, so nobody holds their locks for this call yet.
+        let locked = swept.files.iter().take(LOCKED_MAX);
+        let paths: Vec<RealPath> = locked.map(|file| file.at.clone()).collect();
+        let _held = self.files.lock_all(&paths, &self.cancel)?;
+        let changes = self.files.apply(&swept.ops())?;
+        Ok(self.output(swept, changes))
     }
 
     fn output(&self, swept: &Swept, files: Vec<FileChange>) -> Output {
@@ -198,8 +195,7 @@ impl Job {
             // Who knew the whole file knows it still.
             if earlier.is_whole() && *earlier.hash == *before {
                 let after = file.changed.after.as_slice();
-                let total = count_lines(View::of(after, Coding::of(after)).text());
-                seen.push((file.at.clone(), Seen::whole(&sha256_hex(after), total)));
+                seen.push((file.at.clone(), Seen::whole(&sha256_hex(after), lines_of(after))));
             }
             if !self.foreign.is_stale(&file.at, Some(&earlier), &before) {
                 continue;
@@ -213,17 +209,17 @@ impl Job {
         if stale > STALE_LISTED_MAX {
             let _ = write!(text, "\n… and {} more files were, too", stale - STALE_LISTED_MAX);
         }
-        Output { seen, files, ..Output::text(text) }.with_metadata(metadata(swept))
+        Output { seen, files, ..Output::text(text) }.with_metadata(metadata(swept, swept.diffs()))
     }
 }
 
-fn metadata(swept: &Swept) -> serde_json::Value {
+fn metadata(swept: &Swept, diff: String) -> serde_json::Value {
     let paths: Vec<String> = swept.files.iter().map(|file| file.at.absolute()).collect();
     json!({
         "paths": paths,
         "replaced": swept.count(),
         "filesSearched": swept.searched,
-        "diff": swept.diffs(),
+        "diff": diff,
     })
 }
 
@@ -240,5 +236,5 @@ fn nothing(swept: &Swept) -> Output {
             counted(searched, "file")
         ),
     };
-    Output::text(format!("{what}{}", swept.rest())).with_metadata(metadata(swept))
+    Output::text(format!("{what}{}", swept.rest())).with_metadata(metadata(swept, String::new()))
 }

@@ -1,9 +1,10 @@
 //! Unified diffs for people.
 
-use super::{View, ends::with_feeds, visible};
+use super::{Coding, View, ends::with_feeds, visible};
 use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices_deadline, group_diff_ops};
 use std::{
     fmt::Write as _,
+    ops::Range,
     time::{Duration, Instant},
 };
 
@@ -23,6 +24,11 @@ pub(crate) struct Diff {
     pub(crate) added: usize,
     /// Lines that are gone.
     pub(crate) removed: usize,
+}
+
+/// Compares two files by line, each in its own encoding.
+pub(crate) fn of_files(path: &str, before: &[u8], after: &[u8]) -> Diff {
+    diff(path, View::of(before, Coding::of(before)).text(), View::of(after, Coding::of(after)).text())
 }
 
 /// Compares two texts by line; carriage returns part lines where neither text has anything else.
@@ -54,7 +60,8 @@ fn by_line(path: &str, before: &[u8], after: &[u8]) -> Diff {
     let mut out = Diff { text: format!("--- a/{path}\n+++ b/{path}\n"), ..Diff::default() };
     let mut left_out = 0;
     for group in group_diff_ops(ops, CONTEXT_LINES) {
-        left_out += write_hunk(&mut out, &group, &Sides { old: &old, new: &new, first });
+        left_out +=
+            write_hunk(&mut out, &group, &Sides { old: &old, new: &new, first, most: DIFF_MAX_BYTES });
     }
     if left_out > 0 {
         let _ = writeln!(out.text, "… {left_out} more lines of the diff");
@@ -62,27 +69,33 @@ fn by_line(path: &str, before: &[u8], after: &[u8]) -> Diff {
     out
 }
 
-struct Sides<'a> {
-    old: &'a [&'a [u8]],
-    new: &'a [&'a [u8]],
-    first: usize,
+/// The lines that are compared.
+pub(crate) struct Sides<'a> {
+    pub(crate) old: &'a [&'a [u8]],
+    pub(crate) new: &'a [&'a [u8]],
+    /// The number of the first of them.
+    pub(crate) first: usize,
+    /// How long the text of the diff may become.
+    pub(crate) most: usize,
+}
+
+impl Sides<'_> {
+    /// The number of the first line of a part; the one before where it has none, as diff counts.
+    fn start(&self, part: &Range<usize>) -> usize {
+        let first = self.first + part.start;
+        if part.is_empty() { first - 1 } else { first }
+    }
 }
 
 /// Writes one hunk; gives how many of its lines were left out.
-fn write_hunk(out: &mut Diff, group: &[DiffOp], sides: &Sides<'_>) -> usize {
+pub(crate) fn write_hunk(out: &mut Diff, group: &[DiffOp], sides: &Sides<'_>) -> usize {
     let (Some(head), Some(tail)) = (group.first(), group.last()) else {
         return 0;
     };
     let (old, new) =
         (head.old_range().start..tail.old_range().end, head.new_range().start..tail.new_range().end);
-    let _ = writeln!(
-        out.text,
-        "@@ -{},{} +{},{} @@",
-        sides.first + old.start,
-        old.len(),
-        sides.first + new.start,
-        new.len()
-    );
+    let _ =
+        writeln!(out.text, "@@ -{},{} +{},{} @@", sides.start(&old), old.len(), sides.start(&new), new.len());
     let mut left_out = 0;
     for op in group {
         let (removed, added) = (
@@ -90,21 +103,21 @@ fn write_hunk(out: &mut Diff, group: &[DiffOp], sides: &Sides<'_>) -> usize {
             sides.new.get(op.new_range()).unwrap_or_default(),
         );
         if op.tag() == DiffTag::Equal {
-            left_out += write_lines(&mut out.text, ' ', removed);
+            left_out += write_lines(&mut out.text, ' ', removed, sides.most);
         } else {
             out.removed += removed.len();
             out.added += added.len();
-            left_out += write_lines(&mut out.text, '-', removed);
-            left_out += write_lines(&mut out.text, '+', added);
+            left_out += write_lines(&mut out.text, '-', removed, sides.most);
+            left_out += write_lines(&mut out.text, '+', added, sides.most);
         }
     }
     left_out
 }
 
-fn write_lines(out: &mut String, sign: char, lines: &[&[u8]]) -> usize {
+fn write_lines(out: &mut String, sign: char, lines: &[&[u8]], most: usize) -> usize {
     let mut left_out = 0;
     for line in lines {
-        if out.len() + line.len() > DIFF_MAX_BYTES {
+        if out.len() + line.len() > most {
             left_out += 1;
             continue;
         }
@@ -117,7 +130,8 @@ fn write_lines(out: &mut String, sign: char, lines: &[&[u8]]) -> usize {
     left_out
 }
 
-fn lines(text: &[u8]) -> Vec<&[u8]> {
+/// The lines of a text that line feeds part, each with its own.
+pub(crate) fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
@@ -177,7 +191,7 @@ mod tests {
         let shown = diff("a", b"x\r\ny", b"x\ny").text;
         assert!(shown.contains("-x␍\n+x\n y\n\\ No newline at end of file\n"), "{shown}");
         assert_eq!(diff("a", b"x", b"x"), Diff::default());
-        assert_eq!(diff("a", b"", b"x\n").text, "--- a/a\n+++ b/a\n@@ -1,0 +1,1 @@\n+x\n");
+        assert_eq!(diff("a", b"", b"x\n").text, "--- a/a\n+++ b/a\n@@ -0,0 +1,1 @@\n+x\n");
         assert!(diff("/tmp/a", b"", b"x\n").text.starts_with("--- a/tmp/a\n+++ b/tmp/a\n"));
         assert_eq!(diff("a", b"a\na\na\n", b"a\na\n").removed, 1);
         assert_eq!(diff("a", b"a\rb\r", b"a\rc\r").text, "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n");

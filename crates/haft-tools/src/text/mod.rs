@@ -5,6 +5,7 @@
 //! which asks the session for contents. Nothing here turns decoded text back into a whole file: a view always knows
 //! which bytes it shows.
 
+pub(crate) mod agreed;
 pub(crate) mod binary;
 pub(crate) mod coding;
 pub(crate) mod diff;

@@ -1,6 +1,6 @@
 //! A whole file in memory, and the name of its content.
 
-use super::{LineEnd, paths, size};
+use super::{Coding, LineEnd, View, paths, size};
 use haft_core::{Cancel, Failure, Files, RealPath};
 use sha2::{Digest, Sha256};
 
@@ -18,7 +18,7 @@ const ATTEMPTS_MAX: usize = 3;
 /// What [`Files::read`] answers; invalid input where the file is longer than [`WHOLE_MAX_BYTES`]; a conflict
 /// where it changes all the time.
 pub(crate) fn read_whole(files: &dyn Files, at: &RealPath, cancel: &Cancel) -> Result<Vec<u8>, Failure> {
-    let state = || files.stat(at).ok().map(|stat| (stat.len, stat.modified));
+    let state = || files.peek(at).map(|stat| (stat.len, stat.modified));
     for _ in 0..ATTEMPTS_MAX {
         let before = state();
         let bytes = read_once(files, at, cancel)?;
@@ -70,6 +70,11 @@ pub(crate) fn count_lines(text: &[u8]) -> u64 {
     let ends = memchr::memchr_iter(end, text).count();
     let open = usize::from(text.last().is_some_and(|last| *last != end));
     u64::try_from(ends + open).unwrap_or(u64::MAX)
+}
+
+/// How many lines a file has, in its own encoding.
+pub(crate) fn lines_of(bytes: &[u8]) -> u64 {
+    count_lines(View::of(bytes, Coding::of(bytes)).text())
 }
 
 /// The number of the line that holds the byte at `index`, from 1.

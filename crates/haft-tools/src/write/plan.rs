@@ -5,10 +5,10 @@ use crate::{
     read::{COLUMNS_MAX, LINE_MAX_CHARS},
     text::{
         Coding, LineEnd, View, binary,
-        diff::{Diff, diff},
+        diff::{self, Diff},
         grouped,
         names::{self, Alike},
-        whole::{count_lines, read_whole, sha256_hex},
+        whole::{lines_of, read_whole, sha256_hex},
     },
 };
 use haft_core::{Cancel, Failure, FailureKind, Files, PathArg, RealPath, Seen, WriteMode};
@@ -112,14 +112,12 @@ impl Plan {
     /// The change for people.
     pub(crate) fn diff(&self, path: &str) -> Diff {
         let before = self.before.as_deref().unwrap_or_default();
-        let (old, new) =
-            (View::of(before, Coding::of(before)), View::of(&self.after, Coding::of(&self.after)));
-        diff(path, old.text(), new.text())
+        diff::of_files(path, before, &self.after)
     }
 
     /// The number of lines written.
     pub(crate) fn lines(&self) -> u64 {
-        count_lines(View::of(&self.after, Coding::of(&self.after)).text())
+        lines_of(&self.after)
     }
 
     fn check_seen(&self, wanted: &Wanted<'_>) -> Result<(), Failure> {

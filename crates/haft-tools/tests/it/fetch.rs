@@ -1,7 +1,7 @@
 //! `fetch` through the executor, from a server on this machine that the operator allows.
 
 use crate::kit::{call, denied, done, failed, has, invalid};
-use haft_core::FailureKind;
+use haft_core::{FailureKind, NoMedia};
 use haft_policy::{Action, Mode};
 use haft_test::{Answers, Harness, HarnessSetup};
 use haft_tools::{FetchHeader, FetchSettings};
@@ -75,10 +75,8 @@ fn kit_for(site: &Site, setup: HarnessSetup) -> Harness {
     let kit = Harness::with(setup);
     let host = site.address.to_string();
     let header = FetchHeader { host: host.clone(), name: "x-key".to_owned(), value: "word".to_owned() };
-    kit.register_core(haft_tools::tools_with(FetchSettings {
-        allow_private: vec![host],
-        headers: vec![header],
-    }));
+    let settings = FetchSettings { allow_private: vec![host], headers: vec![header] };
+    kit.register_core(haft_tools::tools_with(settings, Arc::new(NoMedia)));
     kit
 }
 

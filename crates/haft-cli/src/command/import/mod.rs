@@ -6,7 +6,7 @@ mod shown;
 
 use super::settings_file::SettingsFile;
 use crate::{app::App, print, status::Status, terminal::clean, trouble::Trouble};
-use haft_runtime::settings::{Added, Imported, Place, Settings, SettingsSource, list_of};
+use haft_runtime::settings::{Added, Imported, Place, Settings, SettingsSource};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -96,7 +96,7 @@ impl Plan {
         let lost = additions.rules.iter().find(|rule| !has(rule));
         if let Some((action, rule)) = lost {
             let what =
-                format!("{} doesn't hold {} {rule} after it was written", self.file.shown, list_of(*action));
+                format!("{} doesn't hold {} {rule} after it was written", self.file.shown, action.name());
             return Err(Trouble::failed(what, "look at the file: somebody else may have changed it").into());
         }
         Ok(())
@@ -120,7 +120,7 @@ fn written(app: &App, plans: &[Plan]) -> anyhow::Result<()> {
         let mut rows: Vec<Vec<String>> = rules
             .map(|rule| {
                 let source = rule.source.clone().unwrap_or_default();
-                vec![list_of(rule.action).to_owned(), rule.text.clone(), source]
+                vec![rule.action.name().to_owned(), rule.text.clone(), source]
             })
             .collect();
         if new.mode.is_some() {

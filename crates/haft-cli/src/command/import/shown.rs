@@ -5,7 +5,7 @@ use crate::{
     command::permissions::covers,
     terminal::{bad, clean, dim},
 };
-use haft_runtime::settings::{HookEntry, HookFate, HookTarget, ImportedHook, ImportedRule, list_of};
+use haft_runtime::settings::{HookEntry, HookFate, HookTarget, ImportedHook, ImportedRule};
 use serde_json::{Value, json};
 
 /// How many things of a plan are marked.
@@ -34,7 +34,7 @@ pub(super) fn plan(plan: &Plan) -> String {
 }
 
 fn of_rule(rule: &ImportedRule, plan: &Plan) -> Vec<String> {
-    let list = list_of(rule.action);
+    let list = rule.action.name();
     let mut lines = Vec::new();
     if rule.becomes.is_empty() {
         lines.push(line(&format!("{list:<6} {} → not imported", rule.written), rule.is_loud));
@@ -131,7 +131,7 @@ fn rule_object(rule: &ImportedRule, plan: &Plan) -> Value {
         })
         .collect();
     json!({
-        "action": list_of(rule.action),
+        "action": rule.action.name(),
         "written": rule.written,
         "becomes": becomes,
         "note": rule.note,

@@ -15,7 +15,7 @@ use haft_os::SystemClock;
 use haft_policy::Action;
 use haft_runtime::{
     Resolved,
-    settings::{Additions, SavedGrant, Scope, list_of},
+    settings::{Additions, SavedGrant, Scope},
 };
 use serde_json::json;
 
@@ -24,7 +24,7 @@ use serde_json::json;
 /// # Errors
 /// The rule is none; the file can't be written.
 pub(super) fn add(app: &App, action: Action, args: &RuleArgs, json: bool) -> anyhow::Result<Status> {
-    let rule = parsed(app, action, list_of(action), &args.rule)?.text;
+    let rule = parsed(app, action, action.name(), &args.rule)?.text;
     match scope(args.place, action) {
         Some(scope) => to_settings(app, action, &rule, (scope, json)),
         None => to_trust(app, action, &rule, json),
@@ -56,7 +56,7 @@ fn to_settings(
     if json {
         print::json(&json!({
             "added": rule,
-            "action": list_of(action),
+            "action": action.name(),
             "covers": covers,
             "file": file.shown,
             "isNew": is_new,
@@ -65,7 +65,7 @@ fn to_settings(
         return Ok(Status::Completed);
     }
     let did = if is_new { "written to" } else { "stood there already:" };
-    print::line(&clean(&format!("{} {rule}: {did} {}", list_of(action), file.shown)));
+    print::line(&clean(&format!("{} {rule}: {did} {}", action.name(), file.shown)));
     print::line(&clean(&format!("  it covers {covers}")));
     print::line("  a haft that is running already reads its settings files when it is started again");
     if waits {
@@ -103,7 +103,7 @@ fn to_trust(app: &App, action: Action, rule: &str, json: bool) -> anyhow::Result
     if json {
         print::json(&json!({
             "added": rule,
-            "action": list_of(action),
+            "action": action.name(),
             "covers": covers,
             "file": app.trust.path(),
             "warning": warning,

@@ -2,7 +2,7 @@
 
 use crate::{app::App, print, status::Status, terminal::clean};
 use haft_policy::Rule;
-use haft_runtime::settings::{SavedGrant, list_of};
+use haft_runtime::settings::SavedGrant;
 use serde_json::json;
 
 /// How much of a hash is shown.
@@ -23,7 +23,7 @@ pub(super) fn list(app: &App, json: bool) -> anyhow::Result<Status> {
             .iter()
             .map(|rule| {
                 json!({
-                    "action": list_of(rule.action),
+                    "action": rule.action.name(),
                     "rule": rule.text,
                     "source": rule.source,
                     "problem": rule.problem(),
@@ -55,7 +55,7 @@ pub(super) fn list(app: &App, json: bool) -> anyhow::Result<Status> {
         .iter()
         .map(|rule| {
             let source = rule.source.clone().unwrap_or_default();
-            vec![list_of(rule.action).to_owned(), rule.text.clone(), source]
+            vec![rule.action.name().to_owned(), rule.text.clone(), source]
         })
         .collect();
     part("rules (deny beats ask beats allow):", "no rules", &rows);

@@ -56,12 +56,7 @@ fn instead(command: &str, error: &RuleError) -> String {
 }
 
 fn origin(app: &App) -> RuleOrigin {
-    RuleOrigin {
-        source: None,
-        workspace: app.place.workspace.clone(),
-        home: app.place.home.clone(),
-        folder: app.place.workspace.clone(),
-    }
+    app.place.rule_origin(None)
 }
 
 fn explain(app: &App, text: &str, json: bool) -> anyhow::Result<Status> {

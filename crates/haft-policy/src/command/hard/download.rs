@@ -21,8 +21,13 @@ pub(super) fn piped(line: &Line) -> Option<String> {
     Some(format!("{program} would run a download that nobody has looked at"))
 }
 
-fn is_downloader(simple: &Simple) -> bool {
-    simple.program().is_some_and(|program| is_among(DOWNLOADERS, program))
+fn downloads(simple: &Simple) -> bool {
+    simple.program().is_some_and(is_downloader)
+}
+
+/// Whether a program prints what it gets from elsewhere.
+pub(crate) fn is_downloader(program: &str) -> bool {
+    is_among(DOWNLOADERS, program)
 }
 
 /// Without its version: `python3.12`.
@@ -83,7 +88,7 @@ fn feeds(line: &Line, at: usize) -> bool {
         };
         let is_hit = line.commands.iter().enumerate().any(|(place, simple)| {
             let is_part = place == before || simple.wrapper == Some(before) || simple.inside == Some(before);
-            is_part && is_downloader(simple)
+            is_part && downloads(simple)
         });
         if is_hit {
             return true;
@@ -177,7 +182,7 @@ fn is_substituted(word: &Word) -> bool {
 /// Whether a download stands in its substitutions.
 fn holds(line: &Line, at: usize) -> bool {
     line.commands.iter().any(|simple| {
-        is_downloader(simple) && {
+        downloads(simple) && {
             let mut outer = simple.inside.or(simple.wrapper);
             for _ in 0..16 {
                 match outer {

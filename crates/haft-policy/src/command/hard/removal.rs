@@ -2,6 +2,7 @@
 
 use super::super::{
     Cwd, JudgedLine, RedirectKind, Simple, Word,
+    glob::matches_name,
     place::{Places, covers, of_word},
     read_only::{finds_all, is_among, roots},
 };
@@ -215,33 +216,19 @@ fn fits(pattern: &str, place: &str) -> bool {
     let mut parts = pattern.split('/').zip(place.split('/'));
     pattern.starts_with('/')
         && pattern.split('/').count() == place.split('/').count()
-        && parts.all(|(pattern, part)| part_fits(pattern, part))
+        && parts.all(|(pattern, part)| matches_name(&loosened(pattern), part))
 }
 
-/// `*` and `?` over one name; a bracket counts as any character.
-fn part_fits(pattern: &str, name: &str) -> bool {
-    let mut chars = pattern.chars();
-    match chars.next() {
-        None => name.is_empty(),
-        Some('*') => {
-            let rest = chars.as_str();
-            // Names of the system are short, so that this ends soon; a run of stars is one.
-            let rest = rest.trim_start_matches('*');
-            name.char_indices().any(|(at, _)| name.get(at..).is_some_and(|name| part_fits(rest, name)))
-                || part_fits(rest, "")
-        }
-        Some(c) => {
-            let mut name = name.chars();
-            let Some(first) = name.next() else {
-                return false;
-            };
-            if c == '[' {
-                let rest = chars.as_str().split_once(']').map_or("", |(_, rest)| rest);
-                return part_fits(rest, name.as_str());
-            }
-            (c == '?' || c == first) && part_fits(chars.as_str(), name.as_str())
-        }
+/// The pattern with any character for each bracket, since what a range holds differs by shell and language.
+fn loosened(pattern: &str) -> String {
+    let mut loose = String::new();
+    let mut rest = pattern;
+    while let Some((before, bracket)) = rest.split_once('[') {
+        loose.push_str(before);
+        loose.push('?');
+        rest = bracket.split_once(']').map_or("", |(_, rest)| rest);
     }
+    loose + rest
 }
 
 #[cfg(test)]

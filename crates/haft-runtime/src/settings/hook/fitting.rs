@@ -1,11 +1,8 @@
 //! Whether a hook's matcher fits a tool at all. Pure.
 
 use crate::{
-    hooks::HookEvent,
-    settings::{
-        load::unmatchable::{OTHER_NAMES, TOOLS},
-        slip,
-    },
+    hooks::{HookEvent, other_names},
+    settings::{load::unmatchable::TOOLS, slip},
 };
 
 /// What is wrong with a matcher that fits no tool that is known, and what to write instead.
@@ -21,8 +18,9 @@ pub(super) fn misfit(event: HookEvent, matcher: &str) -> Option<(String, String)
         let what = format!("the matcher \"{text}\" fits no tool: between names stands |, and nothing else");
         return Some((what, format!("write \"{}\"", names.join("|"))));
     }
-    let is_known =
-        |name: &str| name.starts_with("mcp__") || TOOLS.contains(&name) || OTHER_NAMES.contains(&name);
+    let is_known = |name: &str| {
+        name.starts_with("mcp__") || TOOLS.contains(&name) || other_names().any(|own| own == name)
+    };
     // Most likely a tool of the user's own, unless it looks like a slip of the pen.
     let unknown = names.into_iter().find(|name| !is_known(name) && slip(&TOOLS, name).is_some())?;
     let near = slip(&TOOLS, unknown)?;

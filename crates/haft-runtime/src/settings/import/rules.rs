@@ -76,12 +76,7 @@ enum Form {
 impl ImportedRule {
     /// Reads a rule of a settings file of that scope.
     pub(super) fn of(action: Action, written: &str, scope: Scope, place: &Place) -> Self {
-        let at = RuleOrigin {
-            source: None,
-            workspace: place.workspace.clone(),
-            home: place.home.clone(),
-            folder: place.workspace.clone(),
-        };
+        let at = place.rule_origin(None);
         let (rules, note, is_loud) = match form(action, written.trim(), scope) {
             Form::Same(rules) => (rules, None, false),
             Form::Noted(rules, note) => (rules, Some(note), false),

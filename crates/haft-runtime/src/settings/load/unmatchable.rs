@@ -2,7 +2,7 @@
 //!
 //! Pure, by the text alone. The rule stays as it is; whether it is one at all is told elsewhere.
 
-use crate::settings::slip;
+use crate::{hooks::other_names, settings::slip};
 use haft_policy::Action;
 
 /// The tools that haft has, or knows by name.
@@ -28,28 +28,8 @@ pub(in crate::settings) const TOOLS: [&str; 20] = [
     "undo",
     "write",
 ];
-/// Their names elsewhere, which hooks know as well.
-pub(in crate::settings) const OTHER_NAMES: [&str; 17] = [
-    "Agent",
-    "AskUserQuestion",
-    "Bash",
-    "Edit",
-    "ExitPlanMode",
-    "Glob",
-    "Grep",
-    "LS",
-    "MultiEdit",
-    "NotebookEdit",
-    "Read",
-    "Skill",
-    "Task",
-    "TodoWrite",
-    "WebFetch",
-    "WebSearch",
-    "Write",
-];
 /// Further names that rules alone know.
-const RULE_NAMES: [&str; 4] = ["applypatch", "apply_patch", "shell", "undo"];
+const RULE_NAMES: [&str; 3] = ["applypatch", "apply_patch", "shell"];
 /// Words between commands that a rule which restricts may hold.
 const OPERATORS: [&str; 6] = ["&", "&&", ";", "|", "|&", "||"];
 
@@ -87,7 +67,7 @@ pub(in crate::settings) fn unmatchable(action: Action, text: &str) -> Option<(St
 }
 
 fn is_known(name: &str) -> bool {
-    let mut others = OTHER_NAMES.iter().chain(&RULE_NAMES);
+    let mut others = other_names().chain(RULE_NAMES);
     name.contains('*')
         || name.starts_with("mcp__")
         || TOOLS.contains(&name)

@@ -121,8 +121,7 @@ impl Content<'_> {
     /// A link counts by where it leads; outside the folder also by what is there, since nothing else does.
     fn link(&mut self, whole: &str, name: &str) -> Result<(), String> {
         let target = self.files.resolve(&PathArg(whole.to_owned())).map_err(|failure| failure.text)?;
-        let kind =
-            self.files.stat(&target).ok().map(|stat| stat.kind).filter(|_| !self.folder.covers(&target));
+        let kind = self.files.peek(&target).map(|stat| stat.kind).filter(|_| !self.folder.covers(&target));
         if kind == Some(FileKind::Folder) {
             return Err(format!(
                 "{name} is a link to a folder outside, which can't be recognised; copy it in"
