@@ -25,7 +25,7 @@ pub trait SessionView: Send + Sync {
     fn changes(&self) -> Vec<ChangedBy> {
         Vec::new()
     }
-    /// The content that has this SHA-256 (hex), if the session keeps it: of files before and after they were
+    /// The content that has this [`crate::content_hash`], if the session keeps it: of files before and after they were
     /// changed, and of short ones that were read whole. Blocking.
     fn content(&self, _hash: &str) -> Option<Vec<u8>> {
         None

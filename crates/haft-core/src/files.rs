@@ -64,7 +64,7 @@ pub struct Listing {
 pub enum WriteMode {
     /// Nothing may stand there; missing folders are made.
     New,
-    /// The content there must have this SHA-256 (hex).
+    /// The content there must have this [`crate::content_hash`].
     Over {
         /// The hash of the content that is replaced.
         before: Arc<str>,

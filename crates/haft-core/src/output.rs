@@ -88,7 +88,7 @@ pub struct Truncation {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Seen {
-    /// SHA-256 of the whole file, in hex.
+    /// [`crate::content_hash`] of the whole file.
     pub hash: Arc<str>,
     /// Ranges of lines shown, from 1, inclusive, sorted and apart from each other.
     pub lines: Vec<(u64, u64)>,
@@ -132,9 +132,9 @@ impl Seen {
 pub struct FileChange {
     /// The real file.
     pub path: RealPath,
-    /// SHA-256 of the content before, none for a new file.
+    /// [`crate::content_hash`] of the content before, none for a new file.
     pub before: Option<Arc<str>>,
-    /// SHA-256 of the content after, none for a removed file.
+    /// [`crate::content_hash`] of the content after, none for a removed file.
     pub after: Option<Arc<str>>,
     /// Whether somebody else wrote the file at the same moment: it was changed so, and holds something else by now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -155,7 +155,7 @@ impl FileChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileState {
-    /// SHA-256 of the content, in hex.
+    /// [`crate::content_hash`] of the content.
     pub hash: Arc<str>,
     /// Length in bytes.
     pub len: u64,

@@ -26,8 +26,8 @@ use std::{
     sync::Arc,
 };
 
-/// How much room is made for a read before it is known what comes.
-const READ_AHEAD_MAX_BYTES: usize = 1 << 20;
+/// How much room is made for a read at most before it is known what comes; never more than the file is long.
+const READ_AHEAD_MAX_BYTES: usize = 1 << 26;
 /// How many names of a folder are compared for "did you mean".
 const SIBLINGS_MAX: usize = 5_000;
 

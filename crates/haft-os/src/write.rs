@@ -75,7 +75,8 @@ impl OsFiles {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(self.removed(at)),
             other => other.map_err(|error| trouble(&error))?,
         };
-        let (old, meta) = self.present(at, &place, before)?;
+        // Whether its content is still the one that was read is looked at last, right before the rename.
+        let (old, meta) = self.standing_file(at, &place)?;
         self.require_writable(at, &place)?;
         if meta.nlink() > 1 {
             return self.write_over(at, &place, content, before);
@@ -165,12 +166,17 @@ impl OsFiles {
         place: &Place,
         before: &str,
     ) -> Result<(File, Metadata), Failure> {
+        let (file, meta) = self.standing_file(at, place)?;
+        let now = hash::of_reader(&file).map_err(|error| self.trouble("read", at, &error))?;
+        if *now == *before { Ok((file, meta)) } else { Err(self.changed(at)) }
+    }
+
+    /// The file as it stands, whatever it holds.
+    fn standing_file(&self, at: &RealPath, place: &Place) -> Result<(File, Metadata), Failure> {
         if place.look().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             return Err(self.removed(at));
         }
-        let (file, meta) = self.open_regular(at, place)?;
-        let now = hash::of_reader(&file).map_err(|error| self.trouble("read", at, &error))?;
-        if *now == *before { Ok((file, meta)) } else { Err(self.changed(at)) }
+        self.open_regular(at, place)
     }
 
     /// A rename asks only the folder; a file that says it is not to be written means it.
@@ -212,15 +218,14 @@ impl OsFiles {
         content: &[u8],
         before: Option<Arc<str>>,
     ) -> Result<FileChange, Failure> {
-        let found = match self.open_regular(at, place) {
+        let is_ours = match self.open_regular(at, place) {
             Ok((file, _)) => {
-                Some(hash::of_reader(&file).map_err(|error| self.trouble("read back", at, &error))?)
+                hash::is_same(&file, content).map_err(|error| self.trouble("read back", at, &error))?
             }
             // Removed since, or something that is no file has its name.
-            Err(_) => None,
+            Err(_) => false,
         };
-        let after = hash::of(content);
-        let overtaken = found.as_ref() != Some(&after);
+        let (after, overtaken) = (hash::of(content), !is_ours);
         Ok(FileChange { path: at.clone(), before, after: Some(after), overtaken })
     }
 

@@ -5,7 +5,7 @@
 
 use haft_core::{
     Cancel, Failure, FailureKind, FileKind, Files, GrepHit, GrepQuery, Http, HttpRequest, PathArg, RealPath,
-    StateFolder as _, WalkOptions, WriteMode,
+    StateFolder as _, WalkOptions, WriteMode, content_hash,
 };
 use haft_os::{Beneath, FolderWatch, OsFiles, OsHttp, OsState, host};
 use std::{
@@ -62,7 +62,7 @@ impl House {
     }
 
     fn over(&self, name: &str, before: &[u8], after: &[u8]) -> Result<haft_core::FileChange, Failure> {
-        self.files.write(&self.real(name), after, &WriteMode::Over { before: sha256(before).into() })
+        self.files.write(&self.real(name), after, &WriteMode::Over { before: content_hash(before) })
     }
 
     fn walk(&self, options: &WalkOptions) -> (Vec<String>, haft_core::WalkReport) {
@@ -95,11 +95,6 @@ impl House {
     }
 }
 
-fn sha256(bytes: &[u8]) -> String {
-    use sha2::{Digest, Sha256};
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn mkfifo(path: &Path) {
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).unwrap();
@@ -115,7 +110,7 @@ fn write_changes_exactly_the_bytes_it_is_given() {
     house.put("a.ini", "k=1\r\nm=2\nz=3");
     let change = house.over("a.ini", b"k=1\r\nm=2\nz=3", b"k=1\r\nm=20\nz=3").unwrap();
     assert_eq!(house.read("a.ini").unwrap(), b"k=1\r\nm=20\nz=3");
-    assert_eq!(change.after.unwrap().as_ref(), sha256(b"k=1\r\nm=20\nz=3"));
+    assert_eq!(change.after.unwrap(), content_hash(b"k=1\r\nm=20\nz=3"));
     assert_eq!(house.files.read(&house.real("a.ini"), 5, 3).unwrap(), b"m=2");
     house.assert_names(&["a.ini"]);
 }
@@ -181,7 +176,7 @@ fn a_folder_swapped_for_a_link_is_a_conflict_and_nothing_outside_changes() {
 
         fs::rename(house.at("d"), house.at("moved")).unwrap();
         symlink(&outside, house.at("d")).unwrap();
-        let over = WriteMode::Over { before: sha256(b"old").into() };
+        let over = WriteMode::Over { before: content_hash(b"old") };
         for refused in [
             house.files.write(&file, b"new", &over).unwrap_err(),
             house.files.write(&fresh, b"new", &WriteMode::New).unwrap_err(),
@@ -206,7 +201,7 @@ fn a_file_swapped_for_a_link_is_a_conflict() {
         fs::remove_file(house.at("f")).unwrap();
         symlink(&secret, house.at("f")).unwrap();
         assert_eq!(house.files.read(&file, 0, 9).unwrap_err().kind, FailureKind::Conflict);
-        let over = WriteMode::Over { before: sha256(b"old").into() };
+        let over = WriteMode::Over { before: content_hash(b"old") };
         assert_eq!(house.files.write(&file, b"new", &over).unwrap_err().kind, FailureKind::Conflict);
         assert_eq!(
             house.files.write(&file, b"new", &WriteMode::New).unwrap_err().kind,
@@ -260,7 +255,7 @@ fn writers_that_take_the_lock_never_lose_a_line() {
                 let _held = files.lock(path, &Cancel::new()).unwrap();
                 let before = files.read(path, 0, 1 << 20).unwrap();
                 let after = [before.as_slice(), format!("{writer}\n").as_bytes()].concat();
-                files.write(path, &after, &WriteMode::Over { before: sha256(&before).into() }).unwrap();
+                files.write(path, &after, &WriteMode::Over { before: content_hash(&before) }).unwrap();
             });
         }
     });

@@ -47,8 +47,7 @@ impl House {
 }
 
 fn hash(content: &[u8]) -> Arc<str> {
-    use sha2::{Digest, Sha256};
-    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
+    haft_core::content_hash(content)
 }
 
 /// Adds lines to a file until it is told to stop.

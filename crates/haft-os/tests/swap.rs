@@ -85,8 +85,7 @@ fn swap(one: &Path, other: &Path) -> bool {
 }
 
 fn hash(content: &str) -> Arc<str> {
-    use sha2::{Digest, Sha256};
-    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
+    haft_core::content_hash(content.as_bytes())
 }
 
 /// One who reads and changes the paths as they were judged.

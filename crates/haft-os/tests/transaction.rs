@@ -81,8 +81,7 @@ fn real(files: &OsFiles, name: &str) -> RealPath {
 }
 
 fn hash(content: &str) -> Arc<str> {
-    use sha2::{Digest, Sha256};
-    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
+    haft_core::content_hash(content.as_bytes())
 }
 
 fn over(at: RealPath, before: &str, after: &str) -> FileOp {

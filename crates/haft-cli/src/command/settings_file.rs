@@ -2,10 +2,9 @@
 //! alone.
 
 use crate::{app::App, trouble::Trouble};
-use haft_core::{Cancel, Files, PathArg, RealPath, WriteMode};
+use haft_core::{Cancel, Files, PathArg, RealPath, WriteMode, content_hash};
 use haft_os::host;
 use haft_runtime::settings::{Added, Additions, Scope};
-use sha2::{Digest, Sha256};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -71,9 +70,8 @@ impl SettingsFile {
         if added.new.is_empty() {
             return Ok(added);
         }
-        let mode = before.map_or(WriteMode::New, |text| WriteMode::Over {
-            before: format!("{:x}", Sha256::digest(text)).into(),
-        });
+        let mode =
+            before.map_or(WriteMode::New, |text| WriteMode::Over { before: content_hash(text.as_ref()) });
         self.files.write(&self.at, added.text.as_bytes(), &mode)?;
         Ok(added)
     }

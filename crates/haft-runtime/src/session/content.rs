@@ -3,8 +3,7 @@
 //! Bounded in bytes and age. What is in it is exact, so it is never masked: its files are their user's alone. Leaves
 //! to [`super::Keeper`] what is kept and when.
 
-use haft_core::{Failure, StateFolder};
-use sha2::{Digest, Sha256};
+use haft_core::{Failure, StateFolder, content_hash};
 use std::{
     io::Read,
     sync::{
@@ -63,7 +62,7 @@ impl ContentStore {
         let packed = state.read_from(&at, 0, PACKED_MAX_BYTES).ok()??;
         let bytes = unpack(&packed);
         if let Some(bytes) = bytes
-            && hash_of(&bytes) == hash
+            && *content_hash(&bytes) == *hash
         {
             return Some(bytes);
         }
@@ -77,7 +76,7 @@ impl ContentStore {
         if is_hash {
             return Ok(format!("{}/{hash}", self.folder));
         }
-        Err(Failure::invalid("a content is kept under its SHA-256 in hex").diagnose(hash))
+        Err(Failure::invalid("a content is kept under its hash: 64 hex digits").diagnose(hash))
     }
 
     /// Lets the oldest go until a quarter is free, so that it isn't needed again at once.
@@ -98,11 +97,6 @@ impl ContentStore {
         used.store(left, Ordering::Relaxed);
         gone
     }
-}
-
-/// SHA-256 in hex.
-pub(crate) fn hash_of(bytes: &[u8]) -> String {
-    format!("{:x}", Sha256::digest(bytes))
 }
 
 /// The folder of one session's contents in the state folder.
@@ -133,6 +127,7 @@ fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
     use haft_core::{Change, Counter, Held, LineLog, SpillFile, StateEntry};
+    use sha2::{Digest, Sha256};
     use std::{
         collections::BTreeMap,
         sync::Mutex,
@@ -243,7 +238,7 @@ mod tests {
         let (shelf, store) = store(SESSION_MAX_BYTES);
         let long = b"same line\n".repeat(200_000);
         for bytes in [&b""[..], b"a", b"\0\xff\r\n", long.as_slice()] {
-            let hash = hash_of(bytes);
+            let hash = content_hash(bytes);
             store.keep(&hash, bytes).unwrap();
             store.keep(&hash, bytes).unwrap();
             assert!(store.get(&hash).as_deref() == Some(bytes));
@@ -259,10 +254,10 @@ mod tests {
         let mut gone = 0;
         for bytes in &all {
             // In use again all the time, so that it is never the oldest.
-            store.keep(&hash_of(&all[0]), &all[0]).unwrap();
-            gone += store.keep(&hash_of(bytes), bytes).unwrap();
+            store.keep(&content_hash(&all[0]), &all[0]).unwrap();
+            gone += store.keep(&content_hash(bytes), bytes).unwrap();
         }
-        let kept: Vec<bool> = all.iter().map(|bytes| store.get(&hash_of(bytes)).is_some()).collect();
+        let kept: Vec<bool> = all.iter().map(|bytes| store.get(&content_hash(bytes)).is_some()).collect();
         assert!(gone > 0 && gone == kept.iter().filter(|kept| !**kept).count(), "{gone} {kept:?}");
         assert!(kept[0] && !kept[1] && kept[11], "{kept:?}");
     }
@@ -270,7 +265,7 @@ mod tests {
     #[test]
     fn a_damaged_content_is_none_and_can_be_kept_anew() {
         let (shelf, store) = store(SESSION_MAX_BYTES);
-        let hash = hash_of(b"text");
+        let hash = content_hash(b"text");
         let at = format!("sessions/s/content/{hash}");
         for damaged in [b"text".to_vec(), pack(b"other").unwrap(), Vec::new()] {
             shelf.0.lock().unwrap().insert(at.clone(), (0, damaged));

@@ -4,13 +4,10 @@
 //! The log has the change before it is made, so that one cut off by a kill can be undone as well; a change that
 //! was refused is taken out again.
 
-use super::{
-    LogEntry, Session,
-    content::{CONTENT_MAX_BYTES, hash_of},
-};
+use super::{LogEntry, Session, content::CONTENT_MAX_BYTES};
 use haft_core::{
     CallId, ChangedBy, Failure, FailureKind, FileChange, FileKind, FileOp, FileState, FileStep, Files,
-    RealPath, WriteMode,
+    RealPath, WriteMode, content_hash,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -111,7 +108,7 @@ impl Keeper {
     pub(crate) fn saw(&self, offset: u64, max_bytes: usize, bytes: &[u8]) {
         if offset == 0 && bytes.len() < max_bytes && bytes.len() <= SHOWN_MAX_BYTES {
             // Only shown later; nothing is lost without it.
-            let _ = self.keep(&hash_of(bytes), bytes);
+            let _ = self.keep(&content_hash(bytes), bytes);
         }
     }
 
@@ -258,7 +255,7 @@ impl Keeper {
             // That it changed is still known.
             return Some((state, Some("it is longer than 64 MiB".to_owned())));
         }
-        if hash_of(&bytes) != **hash {
+        if content_hash(&bytes) != *hash {
             return None;
         }
         let unkept = self.keep(hash, &bytes).err().map(|failure| failure.text);
@@ -284,7 +281,7 @@ fn with_executable(mode: u32, executable: bool) -> u32 {
 
 fn state_of(content: &[u8], mode: Option<u32>) -> FileState {
     let len = u64::try_from(content.len()).unwrap_or(u64::MAX);
-    FileState { hash: hash_of(content).into(), len, mode, traits: None }
+    FileState { hash: content_hash(content), len, mode, traits: None }
 }
 
 /// The folders that a new file makes, each after the one it is in.
@@ -308,9 +305,9 @@ fn is_free(files: &dyn Files, at: &RealPath) -> bool {
 }
 
 /// The hash of what stands there; none where nothing does.
-fn hash_at(files: &dyn Files, at: &RealPath) -> Result<Option<String>, Failure> {
+fn hash_at(files: &dyn Files, at: &RealPath) -> Result<Option<Arc<str>>, Failure> {
     match files.read(at, 0, CONTENT_MAX_BYTES + 1) {
-        Ok(bytes) => Ok(Some(hash_of(&bytes))),
+        Ok(bytes) => Ok(Some(content_hash(&bytes))),
         Err(failure) if failure.kind == FailureKind::NotFound => Ok(None),
         Err(failure) => Err(failure),
     }

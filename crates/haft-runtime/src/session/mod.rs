@@ -15,7 +15,7 @@ pub use log::{LOG_VERSION, LogEntry, LogLine};
 pub use resume::{Interrupted, read_log};
 pub use session::{Grants, Keep, Pins, Renewal, Session, SessionSetup};
 
-pub(crate) use content::{CONTENT_MAX_BYTES, ContentStore, content_folder, hash_of};
+pub(crate) use content::{CONTENT_MAX_BYTES, ContentStore, content_folder};
 pub(crate) use keeper::Keeper;
 pub(crate) use record::Numbers;
 pub(crate) use resume::changes_in;

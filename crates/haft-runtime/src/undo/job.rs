@@ -6,10 +6,10 @@ use super::{
     refusal,
     target::{Target, UNDONE, Undone, chosen},
 };
-use crate::session::{CONTENT_MAX_BYTES, hash_of};
+use crate::session::CONTENT_MAX_BYTES;
 use haft_core::{
     CallId, ChangedBy, Cx, Failure, FailureKind, FileChange, FileKind, FileOp, FileState, FileTraits, Files,
-    Output, PathArg, RealPath, Seen, SessionView, WriteMode,
+    Output, PathArg, RealPath, Seen, SessionView, WriteMode, content_hash,
 };
 use serde_json::json;
 use std::{collections::BTreeSet, fmt::Write, sync::Arc};
@@ -203,7 +203,7 @@ impl Job {
             Ok(bytes) => {
                 let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
                 let mode = Some(stat.mode);
-                Now::File(FileState { hash: hash_of(&bytes).into(), len, mode, traits: None })
+                Now::File(FileState { hash: content_hash(&bytes), len, mode, traits: None })
             }
             Err(failure) => Now::Other(format!("it can't be read ({})", failure.text)),
         }
@@ -315,7 +315,7 @@ impl Job {
         }
         let max = usize::try_from(state.len).unwrap_or(usize::MAX).saturating_add(1);
         let read = self.judged(path).and_then(|at| self.files.read(at, 0, max).ok());
-        read.filter(|bytes| hash_of(bytes) == *state.hash).or_else(|| self.kept(state))
+        read.filter(|bytes| *content_hash(bytes) == *state.hash).or_else(|| self.kept(state))
     }
 
     /// A content from the store, if it is short enough to be compared.

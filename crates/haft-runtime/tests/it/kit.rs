@@ -10,7 +10,6 @@ use haft_policy::{Action, Grant, Mode, Policy, Rule, RuleOrigin};
 use haft_runtime::{EventStream, Grants, Keep, LogEntry, Session, SessionSetup, read_log};
 use haft_test::Harness;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use std::{
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -198,7 +197,7 @@ pub(crate) async fn put_input(input: Value, cx: Cx) -> Result<&'static str, Fail
 /// Writes a whole file, new or not.
 pub(crate) fn put(files: &dyn Files, at: &RealPath, text: &str) -> Result<(), Failure> {
     let mode = match files.read(at, 0, 1 << 20) {
-        Ok(bytes) => WriteMode::Over { before: format!("{:x}", Sha256::digest(&bytes)).into() },
+        Ok(bytes) => WriteMode::Over { before: haft_core::content_hash(&bytes) },
         Err(_) => WriteMode::New,
     };
     files.write(at, text.as_bytes(), &mode).map(drop)

@@ -11,7 +11,6 @@ use haft_runtime::{Catalogue, Executor, Session, SessionSetup, undo_tool, undoab
 use haft_test::{Answers, Harness, HarnessSetup};
 use proptest::{prelude::*, test_runner::TestRunner};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use std::{
     collections::BTreeMap,
     fs,
@@ -24,7 +23,7 @@ use std::{
 const READY: &str = "the-file-is-written";
 
 fn hash(bytes: &[u8]) -> String {
-    format!("{:x}", Sha256::digest(bytes))
+    haft_core::content_hash(bytes).to_string()
 }
 
 /// `drop`: removes a file.

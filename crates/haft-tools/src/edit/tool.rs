@@ -12,11 +12,11 @@ use crate::text::{
     diff::{self, Diff},
     foreign::Foreign,
     names, paths,
-    whole::{lines_of, read_whole, sha256_hex},
+    whole::{lines_of, read_whole},
 };
 use haft_core::{
     Cancel, Cx, Effects, Failure, FailureKind, FileChange, Files, Output, PathArg, Permission, Preview,
-    RealPath, Risk, Seen, SessionView, Spec, Tool, Touch, WriteMode,
+    RealPath, Risk, Seen, SessionView, Spec, Tool, Touch, WriteMode, content_hash,
 };
 use serde_json::json;
 use std::{fmt::Write as _, sync::Arc};
@@ -91,7 +91,7 @@ struct Job {
 /// A change that is ready to be written over exactly this content.
 struct Ready {
     before: Vec<u8>,
-    before_hash: String,
+    before_hash: Arc<str>,
     after: Vec<u8>,
     changes: Vec<Change>,
 }
@@ -138,7 +138,7 @@ impl Job {
         if let Some(refusal) = binary::refusal(&self.name, &before) {
             return Err(refusal);
         }
-        let before_hash = sha256_hex(&before);
+        let before_hash = content_hash(&before);
         let changes = match plan(&self.name, &before, &self.edits) {
             Ok(changes) => changes,
             Err(failure) => return Err(self.with_foreign_change(failure, &before, &before_hash)),
@@ -185,13 +185,13 @@ impl Job {
         if ready.before == ready.after {
             return Ok(Output::text(format!("Nothing changed: {} has the new text already.", self.name)));
         }
-        let mode = WriteMode::Over { before: ready.before_hash.as_str().into() };
+        let mode = WriteMode::Over { before: Arc::clone(&ready.before_hash) };
         let change = self.files.write(&self.at, &ready.after, &mode)?;
         Ok(self.output(ready, change))
     }
 
     fn output(&self, ready: &Ready, change: FileChange) -> Output {
-        let hash = sha256_hex(&ready.after);
+        let hash = change.after.clone().unwrap_or_else(|| content_hash(&ready.after));
         let total = lines_of(&ready.after);
         let mut text = describe(&self.name, &ready.changes);
         if let Some(note) = change.note(&self.name) {

@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{
     notebook::{Cell, Json, Notebook, Style, indent},
-    text::{names::escaped, whole::sha256_hex},
+    text::names::escaped,
 };
-use haft_core::Failure;
+use haft_core::{Failure, content_hash};
 use std::fmt::Write as _;
 
 /// How long a new cell's id is: as those that the reference implementation makes.
@@ -224,7 +224,7 @@ fn new_cell(style: &Style, source: &str, kind: Kind, id: Option<&str>) -> Json {
 fn new_id(notebook: &Notebook<'_>, source: &str) -> String {
     let mut seed = format!("{}\0{source}", notebook.cells.len());
     loop {
-        seed = sha256_hex(seed.as_bytes());
+        seed = content_hash(seed.as_bytes()).to_string();
         let id = seed.get(..ID_CHARS).unwrap_or(&seed);
         if !notebook.cells.iter().any(|cell| cell.id.as_deref() == Some(id)) {
             return id.to_owned();

@@ -12,11 +12,11 @@ use crate::text::{
     diff::{Diff, diff},
     foreign::Foreign,
     names, paths,
-    whole::{count_lines, read_whole, sha256_hex},
+    whole::{count_lines, read_whole},
 };
 use haft_core::{
     Cancel, Cx, Effects, Exposure, Failure, FailureKind, FileChange, Files, Output, PathArg, Permission,
-    Preview, RealPath, Risk, Seen, SessionView, Spec, Tool, Touch, WriteMode,
+    Preview, RealPath, Risk, Seen, SessionView, Spec, Tool, Touch, WriteMode, content_hash,
 };
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -91,7 +91,7 @@ struct Job {
 /// A change that is ready to be written over exactly this content.
 struct Ready {
     before: Vec<u8>,
-    before_hash: String,
+    before_hash: Arc<str>,
     after: Vec<u8>,
     parts: Vec<String>,
     says: String,
@@ -155,7 +155,7 @@ impl Job {
         let text = before.get(mark.len()..).and_then(|text| std::str::from_utf8(text).ok());
         let Planned { after, parts, says } = plan(&self.name, text.unwrap_or_default(), &self.step)?;
         let after = [mark, after.as_bytes()].concat();
-        Ok(Ready { before_hash: sha256_hex(&before), before, after, parts, says })
+        Ok(Ready { before_hash: content_hash(&before), before, after, parts, says })
     }
 
     /// Reads, computes and writes over exactly what was read; again where somebody else was faster, as long as the
@@ -183,7 +183,7 @@ impl Job {
         if ready.before == ready.after {
             return Ok(Output::text(format!("Nothing changed: {} is so already.", self.name)));
         }
-        let mode = WriteMode::Over { before: ready.before_hash.as_str().into() };
+        let mode = WriteMode::Over { before: Arc::clone(&ready.before_hash) };
         let change = self.files.write(&self.at, &ready.after, &mode)?;
         Ok(self.output(ready, change))
     }
@@ -191,7 +191,7 @@ impl Job {
     fn output(&self, ready: &Ready, change: FileChange) -> Output {
         let is_known =
             self.seen.as_ref().is_some_and(|seen| *seen.hash == *ready.before_hash && seen.is_whole());
-        let seen = is_known.then(|| Seen::whole(&sha256_hex(&ready.after), count_lines(&ready.after)));
+        let seen = is_known.then(|| Seen::whole(&content_hash(&ready.after), count_lines(&ready.after)));
         let mut text = ready.says.clone();
         if let Some(note) = change.note(&self.name) {
             text.push('\n');

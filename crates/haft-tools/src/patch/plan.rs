@@ -9,9 +9,9 @@ use super::{
 };
 use crate::text::{
     Coding, View, binary, names, paths,
-    whole::{WHOLE_MAX_BYTES, read_whole, sha256_hex},
+    whole::{WHOLE_MAX_BYTES, read_whole},
 };
-use haft_core::{Cancel, Failure, FailureKind, FileOp, Files, PathArg, RealPath, WriteMode};
+use haft_core::{Cancel, Failure, FailureKind, FileOp, Files, PathArg, RealPath, WriteMode, content_hash};
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, ops::Range};
 
@@ -381,7 +381,7 @@ impl FilePlan {
 
     fn op(&self) -> Option<FileOp> {
         let (at, executable) = (self.at.clone(), self.executable);
-        let before = || sha256_hex(self.before.as_deref().unwrap_or_default()).into();
+        let before = || content_hash(self.before.as_deref().unwrap_or_default());
         let content = || self.after.clone().unwrap_or_default();
         match &self.done {
             Done::Added | Done::Copied(_) => {

@@ -8,10 +8,10 @@ use crate::{
     glob::counted,
     text::{
         diff::{self, Diff},
-        whole::{lines_of, sha256_hex},
+        whole::lines_of,
     },
 };
-use haft_core::Seen;
+use haft_core::{Seen, content_hash};
 use std::fmt::Write as _;
 
 /// So many files are listed.
@@ -67,17 +67,17 @@ impl FilePlan {
     /// What the model has seen of the file from now on, by what it had seen before.
     pub(super) fn seen(&self, earlier: Option<&Seen>) -> Option<Seen> {
         let after = self.after.as_deref()?;
-        let hash = sha256_hex(after);
+        let hash = content_hash(after);
         let total = lines_of(after);
         let Some(before) = self.before.as_deref() else {
             return (self.done == Done::Added).then(|| Seen::whole(&hash, total));
         };
-        let seen = earlier.filter(|seen| *seen.hash == *sha256_hex(before))?;
+        let seen = earlier.filter(|seen| *seen.hash == *content_hash(before))?;
         if seen.is_whole() {
             return Some(Seen::whole(&hash, total));
         }
         let lines = carried(seen, self.splices.as_deref()?, total);
-        Some(Seen { hash: hash.as_str().into(), lines, total })
+        Some(Seen { hash, lines, total })
     }
 }
 

@@ -11,11 +11,10 @@ use crate::text::{
     agreed::{Round, settle},
     foreign::Foreign,
     paths,
-    whole::sha256_hex,
 };
 use haft_core::{
     Cancel, Cx, Effects, Exposure, Failure, FileChange, Files, Output, PathArg, Permission, Preview,
-    RealPath, Risk, Seen, SessionView, Spec, Tool, Touch,
+    RealPath, Risk, Seen, SessionView, Spec, Tool, Touch, content_hash,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -146,7 +145,7 @@ impl Job {
         for file in &plan.files {
             let earlier = self.seen_of(&file.at);
             if let (Some(seen), Some(before)) = (earlier, &file.before)
-                && self.foreign.is_stale(&file.at, earlier, &sha256_hex(before))
+                && self.foreign.is_stale(&file.at, earlier, &content_hash(before))
             {
                 notes.push(format!(
                     "{} was changed elsewhere since it was last read; these places were still as given.{}",

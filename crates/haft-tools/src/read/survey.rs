@@ -2,8 +2,8 @@
 
 use super::source::Source;
 use crate::text::{Coding, Ends, LineEnd, coding, whole::WHOLE_MAX_BYTES};
-use haft_core::{Cancel, Failure};
-use sha2::{Digest, Sha256};
+use haft_core::{Cancel, ContentHasher, Failure};
+use std::sync::Arc;
 
 /// A file is read in blocks of this size; even, so that UTF-16 is never split.
 pub(crate) const BLOCK_BYTES: usize = 1_024 * 1_024;
@@ -13,8 +13,8 @@ pub(crate) const BLOCK_BYTES: usize = 1_024 * 1_024;
 pub(crate) struct Survey {
     /// Its length in bytes.
     pub(crate) len: u64,
-    /// SHA-256 in hex; none for a file over [`WHOLE_MAX_BYTES`].
-    pub(crate) hash: Option<String>,
+    /// Its [`haft_core::content_hash`]; none for a file over [`WHOLE_MAX_BYTES`].
+    pub(crate) hash: Option<Arc<str>>,
     /// How many lines it has, none where the pass ended early.
     pub(crate) lines: Option<u64>,
     /// Its encoding.
@@ -91,7 +91,7 @@ pub(crate) fn block(source: &Source<'_>, offset: u64) -> Result<Vec<u8>, Failure
 
 struct Pass {
     len: u64,
-    hasher: Option<Sha256>,
+    hasher: Option<ContentHasher>,
     /// What the byte order mark says, once the first block is there.
     coding: Option<Coding>,
     /// Whether the last line has no end, by either line end.
@@ -108,7 +108,7 @@ impl Pass {
     fn new() -> Self {
         Self {
             len: 0,
-            hasher: Some(Sha256::new()),
+            hasher: Some(ContentHasher::default()),
             coding: None,
             is_open: [false; 2],
             ends: Ends::default(),
@@ -178,7 +178,7 @@ impl Pass {
         let lines = self.ends_of(end) + u64::from(is_open);
         Survey {
             len: self.len,
-            hash: self.hasher.filter(|_| self.is_whole).map(|hasher| format!("{:x}", hasher.finalize())),
+            hash: self.hasher.filter(|_| self.is_whole).map(|hasher| hasher.finish()),
             lines: self.is_whole.then_some(lines),
             coding,
             ends: self.ends,

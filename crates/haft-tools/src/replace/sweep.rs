@@ -6,12 +6,11 @@ use super::{
 };
 use crate::{
     glob::{Hidden, counted},
-    text::{
-        binary, diff, grouped, paths,
-        whole::{read_whole, sha256_hex},
-    },
+    text::{binary, diff, grouped, paths, whole::read_whole},
 };
-use haft_core::{Cancel, Failure, FailureKind, FileKind, FileOp, Files, RealPath, WalkOptions, WriteMode};
+use haft_core::{
+    Cancel, Failure, FailureKind, FileKind, FileOp, Files, RealPath, WalkOptions, WriteMode, content_hash,
+};
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeSet, fmt::Write as _, ops::ControlFlow};
 
@@ -305,7 +304,7 @@ impl Swept {
         let op = |file: &FileChanged| FileOp::Write {
             at: file.at.clone(),
             content: file.changed.after.clone(),
-            mode: WriteMode::Over { before: sha256_hex(&file.before).into() },
+            mode: WriteMode::Over { before: content_hash(&file.before) },
             executable: None,
         };
         self.files.iter().map(op).collect()

@@ -11,12 +11,12 @@ use crate::{
         agreed::{Round, settle},
         foreign::Foreign,
         paths,
-        whole::{lines_of, sha256_hex},
+        whole::lines_of,
     },
 };
 use haft_core::{
     Cancel, Cx, Effects, Exposure, Failure, FileChange, Files, Flags, Output, Permission, Preview, RealPath,
-    Risk, Seen, SessionView, Spec, Tool, Touch,
+    Risk, Seen, SessionView, Spec, Tool, Touch, content_hash,
 };
 use serde_json::json;
 use std::{fmt::Write as _, sync::Arc};
@@ -191,11 +191,11 @@ impl Job {
         let mut stale = 0_usize;
         for file in &swept.files {
             let Some(earlier) = self.session.seen(&file.at) else { continue };
-            let before = sha256_hex(&file.before);
+            let before = content_hash(&file.before);
             // Who knew the whole file knows it still.
             if earlier.is_whole() && *earlier.hash == *before {
                 let after = file.changed.after.as_slice();
-                seen.push((file.at.clone(), Seen::whole(&sha256_hex(after), lines_of(after))));
+                seen.push((file.at.clone(), Seen::whole(&content_hash(after), lines_of(after))));
             }
             if !self.foreign.is_stale(&file.at, Some(&earlier), &before) {
                 continue;

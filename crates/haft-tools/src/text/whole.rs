@@ -2,7 +2,6 @@
 
 use super::{Coding, LineEnd, View, paths, size};
 use haft_core::{Cancel, Failure, Files, RealPath};
-use sha2::{Digest, Sha256};
 
 /// The largest file that is held in memory whole, and the largest whose content gets a hash.
 pub(crate) const WHOLE_MAX_BYTES: usize = 64 * 1_024 * 1_024;
@@ -44,6 +43,10 @@ fn read_once(files: &dyn Files, at: &RealPath, cancel: &Cancel) -> Result<Vec<u8
         let piece = files.read(at, offset, PIECE_BYTES)?;
         // Fewer bytes than asked for are the last ones. At this place another file may stand by now.
         let is_last = piece.len() < PIECE_BYTES;
+        if bytes.is_empty() && !is_last {
+            let len = files.peek(at).map_or(0, |stat| stat.len);
+            bytes.reserve_exact(usize::try_from(len).unwrap_or(usize::MAX).min(WHOLE_MAX_BYTES));
+        }
         bytes.extend_from_slice(&piece);
         if bytes.len() > WHOLE_MAX_BYTES {
             return Err(Failure::invalid(format!(
@@ -57,11 +60,6 @@ fn read_once(files: &dyn Files, at: &RealPath, cancel: &Cancel) -> Result<Vec<u8
             return Ok(bytes);
         }
     }
-}
-
-/// SHA-256 in hex.
-pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    format!("{:x}", Sha256::digest(bytes))
 }
 
 /// How many lines the bytes have; a last one without a line end counts.

@@ -8,10 +8,10 @@ use crate::{
         diff::{self, Diff},
         grouped,
         names::{self, Alike},
-        whole::{lines_of, read_whole, sha256_hex},
+        whole::{lines_of, read_whole},
     },
 };
-use haft_core::{Cancel, Failure, FailureKind, Files, PathArg, RealPath, Seen, WriteMode};
+use haft_core::{Cancel, Failure, FailureKind, Files, PathArg, RealPath, Seen, WriteMode, content_hash};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
@@ -91,7 +91,7 @@ impl Plan {
     pub(crate) fn mode(&self) -> WriteMode {
         match &self.before {
             None => WriteMode::New,
-            Some(before) => WriteMode::Over { before: sha256_hex(before).into() },
+            Some(before) => WriteMode::Over { before: content_hash(before) },
         }
     }
 
@@ -132,7 +132,7 @@ impl Plan {
                  again; or change a part of it with edit."
             )));
         };
-        if *seen.hash != *sha256_hex(before) {
+        if *seen.hash != *content_hash(before) {
             return Err(Failure::conflict(format!(
                 "{name} has other content now than when it was last read or written, so nothing was written. \
                  Read it again and put what changed into the new content.{}",
@@ -220,16 +220,15 @@ mod tests {
 
     #[test]
     fn only_what_was_seen_whole_is_overwritten() {
-        let hash = sha256_hex(b"1\n2\n3\n");
-        let part = Seen { hash: hash.as_str().into(), lines: vec![(1, 1), (3, 3)], total: 3 };
+        let hash = content_hash(b"1\n2\n3\n");
+        let part = Seen { hash: hash.clone(), lines: vec![(1, 1), (3, 3)], total: 3 };
         assert!(check(None, "1\n2\n3\n", "x").unwrap_err().contains("hasn't been read"));
         let stale = check(Some(&Seen::whole("other", 3)), "1\n2\n3\n", "x").unwrap_err();
         assert!(stale.contains("Read it again") && stale.ends_with(" What changed"), "{stale}");
         assert!(check(Some(&part), "1\n2\n3\n", "x").unwrap_err().contains("offset=2"));
         for (length, advice) in [(2_001, "columns=\"1-10000\""), (10_001, "10,001 characters")] {
             let long = format!("1\n{}\n", "x".repeat(length));
-            let part =
-                Seen { hash: sha256_hex(long.as_bytes()).as_str().into(), lines: vec![(1, 1)], total: 2 };
+            let part = Seen { hash: content_hash(long.as_bytes()), lines: vec![(1, 1)], total: 2 };
             let refused = check(Some(&part), &long, "x").unwrap_err();
             assert!(refused.contains("Line 2") && refused.contains(advice), "{refused}");
         }

@@ -6,11 +6,11 @@ use super::{
 };
 use crate::{
     glob::counted,
-    text::{foreign::Foreign, paths, whole::sha256_hex},
+    text::{foreign::Foreign, paths},
 };
 use haft_core::{
     Cancel, Cx, Effects, Failure, FileChange, Files, Output, PathArg, Permission, Preview, RealPath, Risk,
-    Seen, SessionView, Spec, Tool, Touch,
+    Seen, SessionView, Spec, Tool, Touch, content_hash,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl Job {
     fn run(&self) -> Result<Output, Failure> {
         let plan = self.plan()?;
         let (at, lines) = (&self.at, plan.lines());
-        let seen = vec![(at.clone(), Seen::whole(&sha256_hex(&plan.after), lines))];
+        let seen = vec![(at.clone(), Seen::whole(&content_hash(&plan.after), lines))];
         if !plan.is_change() {
             let text = format!("Nothing changed: {} has exactly this content already.", self.name);
             return Ok(Output { seen, ..Output::text(text) });
