@@ -51,15 +51,19 @@ impl<'a> Source<'a> {
         ))
     }
 
-    /// Empty lines before and after go; but a single blank after the line of a hunk is an empty line of context.
+    /// Empty lines before and after go; but a single blank after the line of a hunk is an empty line of context. Where
+    /// hunks are counted, their counts say which further lines of blanks are.
     fn trim(&mut self) {
         let end = self.lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |last| last + 1);
         let is_hunk = end
             .checked_sub(1)
             .and_then(|last| self.get(last))
             .is_some_and(|last| last.starts_with([' ', '+', '-', '@', '\\']));
-        let context =
-            self.lines.iter().skip(end).take_while(|line| line.trim_end_matches('\r') == " ").count();
+        let is_counted = self.lines.iter().any(|line| line.starts_with("@@ -"));
+        let is_context = |line: &&&str| {
+            if is_counted { line.starts_with(' ') } else { line.trim_end_matches('\r') == " " }
+        };
+        let context = self.lines.iter().skip(end).take_while(is_context).count();
         self.lines.truncate(if is_hunk { end + context } else { end });
         let empty = self.lines.iter().take_while(|line| line.trim().is_empty()).count();
         self.lines.drain(..empty);

@@ -306,8 +306,11 @@ fn by_signs(source: &Source<'_>, start: usize) -> (Vec<Line>, usize) {
         }
         at += 1;
     }
-    // Empty lines at the end part it from what follows.
-    let empty = (start..at).rev().take_while(|index| source.get(*index).is_some_and(str::is_empty)).count();
+    // Empty lines at the end part it from what follows; at the end of all, several blanks are what indented the patch.
+    let is_last = source.get(at).is_none();
+    let is_empty =
+        |line: &str| line.is_empty() || (is_last && line.len() > 1 && line.bytes().all(|b| b == b' '));
+    let empty = (start..at).rev().take_while(|index| source.get(*index).is_some_and(is_empty)).count();
     lines.truncate(lines.len().saturating_sub(empty));
     (lines, at)
 }
@@ -336,6 +339,18 @@ mod tests {
         assert_eq!(texts("-- \n2.40.1\n"), 1);
         assert_eq!(texts("--\n"), 2);
         assert_eq!(texts("--\n\\ No newline at end of file\n"), 2);
+    }
+
+    #[test]
+    fn counts_say_whether_blanks_at_the_end_are_context() {
+        let texts = |header: &str, end: &str| {
+            let section = one(&format!("--- a/x\n+++ b/x\n{header}\n+b\n a\n{end}"));
+            section.hunks[0].lines.iter().map(|line| line.text.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(texts("@@ -1,2 +1,3 @@", "  \t\n"), ["b", "a", " \t"]);
+        assert_eq!(texts("@@ -1,2 +1,3 @@", " \u{b}\n"), ["b", "a", "\u{b}"]);
+        assert_eq!(texts("@@ -1 +1,2 @@", "    \n"), ["b", "a"]);
+        assert_eq!(texts("@@ -7,7 +7,9 @@", "    \n"), ["b", "a"]);
     }
 
     #[test]
