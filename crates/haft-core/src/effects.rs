@@ -103,6 +103,8 @@ pub enum Touch<P> {
     Command(Arc<str>),
     /// A key of the session's state changes.
     Session(Arc<str>),
+    /// It runs outside the sandbox, where there is one.
+    Unconfined,
 }
 
 /// All that a call touches: as stated by a tool, and as [`Effects<RealPath>`] once resolved.
@@ -137,7 +139,7 @@ impl<P> Touch<P> {
     pub fn path(&self) -> Option<&P> {
         match self {
             Self::Read(path) | Self::Write(path) | Self::ReadTree(path) | Self::WriteTree(path) => Some(path),
-            Self::Host(_) | Self::Command(_) | Self::Session(_) => None,
+            Self::Host(_) | Self::Command(_) | Self::Session(_) | Self::Unconfined => None,
         }
     }
 
@@ -164,6 +166,7 @@ impl<P> Touch<P> {
             Self::Host(host) => Touch::Host(Arc::clone(host)),
             Self::Command(line) => Touch::Command(Arc::clone(line)),
             Self::Session(key) => Touch::Session(Arc::clone(key)),
+            Self::Unconfined => Touch::Unconfined,
         })
     }
 }

@@ -19,6 +19,7 @@ mod media;
 mod name;
 mod output;
 mod process;
+mod sandbox;
 mod spec;
 mod state;
 mod tool;
@@ -46,6 +47,7 @@ pub use output::{
     Truncation,
 };
 pub use process::{Command, Exit, Processes, Shell, Status, Stdio, StopReason, Survivor};
+pub use sandbox::{Allowance, Confined, Confinement, Kept, Layer, Reach};
 pub use spec::{
     Display, Example, Exposure, Flags, LONG_TIMEOUT, OUTPUT_MAX_BYTES, OUTPUT_MAX_LINES, Permission, Risk,
     Spec, TIMEOUT,

@@ -1,6 +1,6 @@
 //! Child processes, as the runtime and the tools see them.
 
-use crate::{BoxFuture, Cancel, Failure, RealPath};
+use crate::{Allowance, BoxFuture, Cancel, Confined, Failure, RealPath};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -30,12 +30,14 @@ pub struct Command {
     pub deadline: Option<Duration>,
     /// Whether to hand it a file by `HAFT_REPORT` whose first 64 KiB come back in [`Exit::report`].
     pub report: bool,
+    /// Runs it in the sandbox of [`Processes::sandbox`], with what was approved for it; none runs it outside.
+    pub confined: Option<Allowance>,
 }
 
 impl Command {
     /// A command with closed input, separate streams and no deadline.
     pub fn new(argv: Vec<String>, cwd: RealPath) -> Self {
-        Self { argv, cwd, env: Vec::new(), stdin: Vec::new(), merged: false, deadline: None, report: false }
+        Self { argv, cwd, env: Vec::new(), stdin: Vec::new(), merged: false, deadline: None, report: false, confined: None }
     }
 }
 
@@ -83,6 +85,8 @@ pub struct Exit {
     pub survivor_count: usize,
     /// What it wrote to the report file.
     pub report: Vec<u8>,
+    /// What it was kept in by; none where it ran outside the sandbox.
+    pub confined: Option<Confined>,
 }
 
 /// The language of the shell that command lines are given to.
@@ -104,6 +108,12 @@ pub trait Processes: Send + Sync {
     /// The shell that there is for command lines.
     fn shell(&self) -> Shell {
         if self.locate("bash").is_some() { Shell::Bash } else { Shell::Posix }
+    }
+
+    /// What confined commands are kept in by; none where there is no sandbox. It may take a moment when it is asked
+    /// for the first time, since each layer is tried.
+    fn sandbox(&self) -> Option<Confined> {
+        None
     }
 
     /// Runs a command to its end. Output goes to `output` as it comes, in pieces of at most 64 KiB.

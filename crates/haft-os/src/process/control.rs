@@ -31,6 +31,13 @@ pub(super) enum Record {
     },
     /// Nothing of the tree is left.
     Gone,
+    /// A step of putting up the sandbox failed.
+    Failed {
+        /// Which, as [`crate::sandbox::build`] numbers them.
+        step: i32,
+        /// The system's error.
+        errno: i32,
+    },
 }
 
 impl Record {
@@ -40,6 +47,7 @@ impl Record {
             Self::Started { pid } => [1, pid, 0],
             Self::Ended { pid, status } => [2, pid, status],
             Self::Gone => [3, 0, 0],
+            Self::Failed { step, errno } => [4, step, errno],
         };
         let mut bytes = [0; RECORD_BYTES];
         for (to, from) in bytes.iter_mut().zip(words.into_iter().flat_map(i32::to_ne_bytes)) {
@@ -56,6 +64,7 @@ impl Record {
             (1, pid, _) => Some(Self::Started { pid }),
             (2, pid, status) => Some(Self::Ended { pid, status }),
             (3, ..) => Some(Self::Gone),
+            (4, step, errno) => Some(Self::Failed { step, errno }),
             _ => None,
         }
     }
@@ -115,6 +124,18 @@ impl Control {
         None
     }
 
+    /// The step of putting up the sandbox that failed, of what has come so far.
+    pub(super) fn failed_step(&mut self) -> Option<(i32, i32)> {
+        let mut bytes = [0; RECORD_BYTES];
+        // Each record is sent whole, and all are sent before the failed start shows.
+        while let Ok(RECORD_BYTES) = self.stream.try_read(&mut bytes) {
+            if let Some(Record::Failed { step, errno }) = Record::from_bytes(bytes) {
+                return Some((step, errno));
+            }
+        }
+        None
+    }
+
     /// Has the tree killed; records still come.
     pub(super) fn kill(&self) {
         // Shutting down can't fail for a full buffer, as writing a byte could.
@@ -147,7 +168,7 @@ mod tests {
 
     #[test]
     fn records_come_back_as_they_were_sent() {
-        let records = [Record::Started { pid: 77 }, Record::Ended { pid: 77, status: 0x0900 }, Record::Gone];
+        let records = [Record::Started { pid: 77 }, Record::Ended { pid: 77, status: 0x0900 }, Record::Gone, Record::Failed { step: 4, errno: 1 }];
         for record in records {
             assert_eq!(Record::from_bytes(record.to_bytes()), Some(record));
         }

@@ -1,8 +1,11 @@
 //! Starts a command: pipes, environment, folder, supervisor; and says why where that fails.
 
 use super::{control::Control, supervisor};
-use crate::environment::Environment;
-use haft_core::{Command, Failure, FailureKind};
+use crate::{
+    environment::Environment,
+    sandbox::{self, Placeholders, Plan, Proxy, Sandbox},
+};
+use haft_core::{Command, Confined, Failure, FailureKind, Reach};
 use rustix::{
     fs::{Access, AtFlags, accessat},
     io::Errno,
@@ -38,13 +41,29 @@ pub(super) struct Launched {
     pub(super) input: Option<(Sender, Vec<u8>)>,
     /// The report file.
     pub(super) report: Option<NamedTempFile>,
+    /// What holds it in, and what lives as long as it does.
+    pub(super) held: Option<Held>,
+}
+
+/// What stands around a confined command.
+pub(super) struct Held {
+    /// What it is kept in by.
+    pub(super) confined: Confined,
+    /// Whether the first process of the tree isn't the program but of namespaces.
+    pub(super) has_first: bool,
+    _placeholders: Placeholders,
+    _proxy: Option<Proxy>,
 }
 
 /// Starts the command. Blocks until the program is executed; must be in a tokio runtime.
 ///
 /// # Errors
 /// As [`haft_core::Processes::run`].
-pub(super) fn launch(command: Command, environment: &Environment) -> Result<Launched, Failure> {
+pub(super) fn launch(
+    command: Command,
+    environment: &Environment,
+    sandbox: Option<&Sandbox>,
+) -> Result<Launched, Failure> {
     let Some((program, arguments)) = command.argv.split_first() else {
         return Err(Failure::invalid("the command is empty; name a program to run"));
     };
@@ -58,16 +77,55 @@ pub(super) fn launch(command: Command, environment: &Environment) -> Result<Laun
     if let Some(report) = &report {
         os.env(REPORT, report.path());
     }
+    let prepared = match (&command.confined, sandbox) {
+        (Some(allowance), Some(sandbox)) => {
+            sandbox.require()?;
+            let placeholders = sandbox.placeholders()?;
+            let path = command.cwd.absolute();
+            let (plan, port) = Plan::new(
+                &placeholders.kept_too(sandbox.confinement()),
+                allowance,
+                sandbox.layers(),
+                (&path, &folder),
+            )?;
+            if port.is_some() {
+                os.envs(sandbox::variables());
+            }
+            Some((plan, port, placeholders, sandbox))
+        }
+        _ => None,
+    };
+    let (plan, rest) = match prepared {
+        Some((plan, port, placeholders, sandbox)) => (Some(plan), Some((port, placeholders, sandbox))),
+        None => (None, None),
+    };
+    let has_first = plan.as_ref().is_some_and(Plan::has_namespaces);
     let mut plumbed =
         plumb(&mut os, command.merged, !command.stdin.is_empty()).map_err(|fault| no_pipe(&fault))?;
-    supervisor::put_between(&mut os, &plumbed.theirs, &folder).map_err(|fault| no_pipe(&fault))?;
+    supervisor::put_between(&mut os, &plumbed.theirs, &folder, plan).map_err(|fault| no_pipe(&fault))?;
     let mut os = TokioCommand::from(os);
-    let mut child = os.spawn().map_err(|fault| not_started(program, &command, &fault))?;
+    let mut child = os.spawn().map_err(|fault| match plumbed.control.failed_step() {
+        Some((step, errno)) => no_sandbox(step, errno),
+        None => not_started(program, &command, &fault),
+    })?;
     // With it go haft's copies of the child's ends, without which no end would ever be seen.
     drop(os);
     drop(plumbed.theirs);
     let supervisor = child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or_default();
     plumbed.control.supervised_by(supervisor);
+    let held = match rest {
+        Some((port, placeholders, sandbox)) => {
+            let proxy = match (port, &sandbox.confinement().network) {
+                (Some(port), Reach::Hosts(hosts)) => {
+                    Some(Proxy::serve(&port, hosts).map_err(|fault| no_pipe(&fault))?)
+                }
+                _ => None,
+            };
+            let confined = sandbox.confined();
+            Some(Held { confined, has_first, _placeholders: placeholders, _proxy: proxy })
+        }
+        None => None,
+    };
     let reaper = tokio::spawn(async move { drop(child.wait().await) });
     Ok(Launched {
         control: plumbed.control,
@@ -77,7 +135,24 @@ pub(super) fn launch(command: Command, environment: &Environment) -> Result<Laun
         err: plumbed.err,
         input: plumbed.input.map(|sender| (sender, command.stdin)),
         report,
+        held,
     })
+}
+
+/// Why the sandbox couldn't be put up.
+fn no_sandbox(step: i32, errno: i32) -> Failure {
+    let what = match step {
+        1 | 2 => "its user",
+        3 => "its view of the files",
+        4 => "one of its paths",
+        5 => "its network",
+        _ => "the port of its proxy",
+    };
+    let error = io::Error::from_raw_os_error(errno);
+    Failure::new(
+        FailureKind::Unavailable,
+        format!("the sandbox couldn't be put up, so nothing ran ({what}: {error}); try again, or tell the user to run `haft doctor`"),
+    )
 }
 
 /// The folder it runs in, opened without following links beneath its root.

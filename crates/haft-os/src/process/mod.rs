@@ -17,9 +17,18 @@ pub(crate) mod stat;
 mod supervisor;
 mod tree;
 
-use crate::environment::Environment;
-use haft_core::{BoxFuture, Cancel, Command, Exit, Failure, FailureKind, Processes, Stdio};
-use std::{ffi::OsStr, future::pending, sync::Arc};
+use crate::{
+    environment::Environment,
+    sandbox::{Plan, Sandbox},
+};
+use haft_core::{BoxFuture, Cancel, Command, Confined, Exit, Failure, FailureKind, Processes, Stdio};
+use std::{
+    ffi::OsStr,
+    future::pending,
+    os::{fd::OwnedFd, unix::net::UnixStream},
+    process::Stdio as Null,
+    sync::Arc,
+};
 use tokio::{
     select,
     task::{AbortHandle, spawn_blocking},
@@ -32,12 +41,19 @@ use tokio::{
 #[derive(Debug, Clone)]
 pub struct OsProcesses {
     environment: Arc<Environment>,
+    sandbox: Option<Arc<Sandbox>>,
 }
 
 impl OsProcesses {
     /// Processes that are given what `environment` allows.
     pub fn new(environment: Environment) -> Self {
-        Self { environment: Arc::new(environment) }
+        Self { environment: Arc::new(environment), sandbox: None }
+    }
+
+    /// The same, with a sandbox for the commands that are to run in one.
+    #[must_use]
+    pub fn confined_by(self, sandbox: Sandbox) -> Self {
+        Self { sandbox: Some(Arc::new(sandbox)), ..self }
     }
 }
 
@@ -57,6 +73,10 @@ impl Processes for OsProcesses {
         crate::host::real_path(&found)?.to_str().map(str::to_owned)
     }
 
+    fn sandbox(&self) -> Option<Confined> {
+        self.sandbox.as_ref().map(|sandbox| sandbox.confined())
+    }
+
     fn run<'a>(
         &'a self,
         command: Command,
@@ -70,7 +90,8 @@ impl Processes for OsProcesses {
             let deadline = command.deadline.and_then(|time| Instant::now().checked_add(time));
             let environment = Arc::clone(&self.environment);
             // Forking takes its time in a large process, and executing may hang on a network's file system.
-            let launching = spawn_blocking(move || launch::launch(command, &environment));
+            let sandbox = self.sandbox.clone();
+            let launching = spawn_blocking(move || launch::launch(command, &environment, sandbox.as_deref()));
             let _not_started = AbortOnDrop(launching.abort_handle());
             let launched = select! {
                 biased;
@@ -86,6 +107,20 @@ impl Processes for OsProcesses {
             run::Run::new(launched, output).finish(cancel, deadline).await
         })
     }
+}
+
+/// Whether a process that does nothing can be started as a plan says.
+pub(crate) fn try_out(plan: Plan, folder: &OwnedFd) -> bool {
+    let Ok((_ours, theirs)) = UnixStream::pair() else { return false };
+    let mut command = std::process::Command::new("/bin/sh");
+    command.args(["-c", ":"]).env_clear();
+    command.stdin(Null::null()).stdout(Null::null()).stderr(Null::null());
+    let theirs = OwnedFd::from(theirs);
+    if supervisor::put_between(&mut command, &theirs, folder, Some(plan)).is_err() {
+        return false;
+    }
+    // The supervisor ends with the last of its children.
+    command.status().is_ok()
 }
 
 /// Waits until then; for ever where there is no limit.

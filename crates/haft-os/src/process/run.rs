@@ -3,7 +3,7 @@
 use super::{
     at,
     control::{Control, Record, is_for_now},
-    launch::Launched,
+    launch::{Held, Launched},
     tree::{self, Process},
 };
 use haft_core::{Cancel, Exit, Failure, FailureKind, Status, Stdio, StopReason, Survivor};
@@ -56,6 +56,7 @@ pub(super) struct Run<'a> {
     input: Option<(Sender, Vec<u8>)>,
     written: usize,
     report: Option<NamedTempFile>,
+    held: Option<Held>,
     output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
     buffer: Vec<u8>,
     first: Option<i32>,
@@ -84,6 +85,7 @@ impl<'a> Run<'a> {
             input: launched.input,
             written: 0,
             report: launched.report,
+            held: launched.held,
             output,
             buffer: vec![0; PIECE_BYTES],
             first: None,
@@ -181,7 +183,12 @@ impl<'a> Run<'a> {
     /// What lives beneath the supervisor.
     async fn living(&mut self) -> Vec<Process> {
         let supervisor = self.supervisor;
-        blocking(move || tree::living_beneath(supervisor)).await
+        let mut living = blocking(move || tree::living_beneath(supervisor)).await;
+        // The first process of namespaces lives on for the others.
+        if self.held.as_ref().is_some_and(|held| held.has_first) {
+            living.retain(|process| Some(process.pid) != self.first);
+        }
+        living
     }
 
     /// Moves input and output until something holds, which is then `true`, or until a time.
@@ -197,7 +204,9 @@ impl<'a> Run<'a> {
             consume_budget().await;
             match self.news(limit).await {
                 News::Record(Some(Record::Started { pid })) => self.first = Some(pid),
-                News::Record(Some(Record::Ended { status, .. })) => self.ended = Some(status),
+                // With namespaces the first process says it before it ends itself.
+                News::Record(Some(Record::Ended { status, .. })) => drop(self.ended.get_or_insert(status)),
+                News::Record(Some(Record::Failed { .. })) => {}
                 News::Record(Some(Record::Gone)) => self.is_gone = true,
                 News::Record(None) => self.is_lost = !self.is_gone,
                 News::Readable(stream) => self.read(stream),
@@ -297,6 +306,7 @@ impl<'a> Run<'a> {
             survivors: named.map(|each| Survivor { pid: each.pid, name: each.stat.name.clone() }).collect(),
             survivor_count: self.survivors.len(),
             report,
+            confined: self.held.map(|held| held.confined),
         })
     }
 }

@@ -15,6 +15,10 @@
 //! and go. Between program and supervisor, which has one thread, it does; a program that kills its
 //! supervisor ends with it.
 //!
+//! A command with namespaces of its own has a third process: the first of its process ids has to live as long as
+//! any other, reaps what loses its parent, and takes all down with it. It is the supervisor's only child, and the
+//! program is its child.
+//!
 //! Everything here runs between `fork` and `exec` of a process that had many threads. Another thread may
 //! have held any lock at that moment, so that nothing may be called but async-signal-safe functions: no
 //! allocation, no panic, no `fork` of libc (it runs handlers that others registered).
@@ -22,6 +26,7 @@
 #![allow(unsafe_code, reason = "between fork and exec only raw calls of the system are safe")]
 
 use super::control::Record;
+use crate::sandbox::{self, Plan};
 use libc::{c_int, c_long, c_uint, c_ulong, pid_t};
 use rustix::io::fcntl_dupfd_cloexec;
 use std::{
@@ -44,8 +49,11 @@ const ROUND_FIRST_MS: c_int = 5;
 const ROUND_MAX_MS: c_int = 500;
 /// The name that process listings show.
 const NAME: &std::ffi::CStr = c"haft-supervisor";
+/// The same of the first process of namespaces.
+const FIRST_NAME: &std::ffi::CStr = c"haft-first";
 
-/// Makes `command` start beneath a supervisor that reports to the other end of `control`, in `folder`.
+/// Makes `command` start beneath a supervisor that reports to the other end of `control`, in `folder`, confined as
+/// `plan` says.
 ///
 /// The command owns both descriptors from now on; drop it once it has started, or the other end of
 /// `control` never sees the supervisor's end.
@@ -56,12 +64,13 @@ pub(super) fn put_between(
     command: &mut std::process::Command,
     control: &OwnedFd,
     folder: &OwnedFd,
+    mut plan: Option<Plan>,
 ) -> io::Result<()> {
     // The standard streams of the child are put in place before the hook runs and would cover these, had
     // haft been started with some of its own closed.
     let control = fcntl_dupfd_cloexec(control, FIRST_FREE)?;
     let folder = fcntl_dupfd_cloexec(folder, FIRST_FREE)?;
-    let hook = move || split(control.as_raw_fd(), folder.as_raw_fd());
+    let hook = move || split(control.as_raw_fd(), folder.as_raw_fd(), plan.as_mut());
     // SAFETY: the hook calls async-signal-safe functions only and touches no memory but its stack and the two
     // descriptors it owns.
     unsafe { command.pre_exec(hook) };
@@ -69,7 +78,7 @@ pub(super) fn put_between(
 }
 
 /// Runs in the forked child: returns in the process that becomes the program, never in the supervisor.
-fn split(control: c_int, folder: c_int) -> io::Result<()> {
+fn split(control: c_int, folder: c_int, plan: Option<&mut Plan>) -> io::Result<()> {
     // SAFETY: plain system calls; the signal sets live on this stack. The raw `clone` with nothing but an
     // exit signal is `fork` without the handlers of libc: both processes go on with their own copy of memory.
     unsafe {
@@ -83,8 +92,12 @@ fn split(control: c_int, folder: c_int) -> io::Result<()> {
         let mut before = MaybeUninit::<libc::sigset_t>::uninit();
         libc::sigfillset(all.as_mut_ptr());
         check(libc::sigprocmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()))?;
-        match libc::syscall(libc::SYS_clone, c_long::from(libc::SIGCHLD), NIL, NIL, NIL, NIL) {
-            0 => become_program(supervisor, folder, before.as_ptr()),
+        let flags = libc::SIGCHLD | sandbox::clone_flags(plan.as_deref());
+        match libc::syscall(libc::SYS_clone, c_long::from(flags), NIL, NIL, NIL, NIL) {
+            0 => match plan {
+                Some(plan) if plan.has_namespaces() => begin(control, plan, before.as_ptr()),
+                plan => become_program(supervisor, folder, plan.as_deref(), before.as_ptr()),
+            },
             child => match pid_t::try_from(child) {
                 Ok(child) if child > 0 => supervise(control, child),
                 _ => Err(io::Error::last_os_error()),
@@ -98,11 +111,62 @@ const ON: c_ulong = 1;
 const OFF: c_ulong = 0;
 const NIL: c_long = 0;
 
+/// The first process of namespaces: puts up what is in them and starts the program, which returns from here.
+///
+/// # Safety
+/// In the forked child only; `mask` points to a signal set.
+unsafe fn begin(control: c_int, plan: &mut Plan, mask: *const libc::sigset_t) -> io::Result<()> {
+    // SAFETY: plain system calls; `mask` is valid by the caller's word.
+    unsafe {
+        if let Err((step, error)) = sandbox::build(plan) {
+            send(control, Record::Failed { step: step.into(), errno: error.raw_os_error().unwrap_or(0) });
+            return Err(error);
+        }
+        check(libc::prctl(libc::PR_SET_PDEATHSIG, c_long::from(libc::SIGKILL), OFF, OFF, OFF))?;
+        let own = libc::getpid();
+        match libc::syscall(libc::SYS_clone, c_long::from(libc::SIGCHLD), NIL, NIL, NIL, NIL) {
+            0 => become_program(own, -1, Some(plan), mask),
+            child => match pid_t::try_from(child) {
+                Ok(child) if child > 0 => keep(control, child),
+                _ => Err(io::Error::last_os_error()),
+            },
+        }
+    }
+}
+
+/// The rest of the first process's life: it reaps, says how the program ended, and ends with the last of its children.
+///
+/// # Safety
+/// As [`supervise`].
+unsafe fn keep(control: c_int, program: pid_t) -> ! {
+    // SAFETY: plain system calls on descriptors that nothing else uses in this process from here on.
+    unsafe {
+        libc::prctl(libc::PR_SET_NAME, FIRST_NAME.as_ptr(), OFF, OFF, OFF);
+        libc::prctl(libc::PR_SET_DUMPABLE, OFF, OFF, OFF, OFF);
+        libc::chdir(c"/".as_ptr());
+        let_go_of_descriptors(control);
+        let _ = sandbox::give_up_rights();
+        loop {
+            let mut status: c_int = 0;
+            match libc::waitpid(-1, &raw mut status, 0) {
+                -1 if errno() == libc::ECHILD => libc::_exit(0),
+                pid if pid == program => send(control, Record::Ended { pid, status }),
+                _ => {}
+            }
+        }
+    }
+}
+
 /// Prepares the process that becomes the program; the caller executes it.
 ///
 /// # Safety
 /// In the forked child only; `mask` points to a signal set.
-unsafe fn become_program(supervisor: pid_t, folder: c_int, mask: *const libc::sigset_t) -> io::Result<()> {
+unsafe fn become_program(
+    supervisor: pid_t,
+    folder: c_int,
+    plan: Option<&Plan>,
+    mask: *const libc::sigset_t,
+) -> io::Result<()> {
     // SAFETY: plain system calls; `mask` is valid by the caller's word.
     unsafe {
         // Its own session: no terminal to wait at, and its group signals never reach the supervisor.
@@ -112,8 +176,14 @@ unsafe fn become_program(supervisor: pid_t, folder: c_int, mask: *const libc::si
             // It ended before the signal was asked for.
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
-        check(libc::fchdir(folder))?;
+        match plan {
+            Some(plan) if plan.has_namespaces() => sandbox::go_to_folder(plan)?,
+            _ => check(libc::fchdir(folder))?,
+        }
         close_at_exec();
+        if let Some(plan) = plan {
+            sandbox::lock(plan)?;
+        }
         check(libc::sigprocmask(libc::SIG_SETMASK, mask, ptr::null_mut()))
     }
 }

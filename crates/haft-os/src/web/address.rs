@@ -64,7 +64,7 @@ const GLOBAL: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 const LOCAL_NAMES: &[&str] = &["localhost", "localdomain", "local", "internal", "home.arpa"];
 
 /// What the address is, where it isn't public.
-pub(super) fn not_public(address: IpAddr) -> Option<&'static str> {
+pub(crate) fn not_public(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => v4(address),
         IpAddr::V6(address) => v6(address),
@@ -77,7 +77,7 @@ pub(super) fn is_plain(what: &str) -> bool {
 }
 
 /// Whether a name is for use within a machine or a network, whatever it resolves to.
-pub(super) fn is_local_name(host: &str) -> bool {
+pub(crate) fn is_local_name(host: &str) -> bool {
     LOCAL_NAMES
         .iter()
         .any(|end| host.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('.')))

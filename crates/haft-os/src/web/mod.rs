@@ -15,5 +15,6 @@ mod network;
 mod refusal;
 mod tls;
 
+pub(crate) use address::{is_local_name, not_public};
 pub use client::OsWeb;
 pub use network::Network;

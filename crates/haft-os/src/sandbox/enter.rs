@@ -1,0 +1,306 @@
+//! What happens between `fork` and `exec` to put a process into its sandbox.
+//!
+//! As in [`crate::process`]: only raw calls of the system, no allocation, no lock. Everything that needs one is
+//! prepared in a [`Plan`] before.
+
+#![allow(unsafe_code, reason = "between fork and exec only raw calls of the system are safe")]
+
+use super::{mounts::Step, plan::Plan};
+use libc::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
+use std::{ffi::CStr, io, ptr};
+
+/// The port of the proxy in the network of its own that a confined process has.
+pub(crate) const PROXY_PORT: u16 = 3128;
+
+const NO_PATH: &CStr = c"";
+const OFF: c_ulong = 0;
+const ON: c_ulong = 1;
+const OPEN_TREE_CLONE: c_uint = 1;
+const MOVE_MOUNT_F_EMPTY_PATH: c_uint = 4;
+const RDONLY: u64 = 1;
+/// Beyond this no capability is known.
+const CAPABILITY_MAX: c_ulong = 63;
+
+/// What a new process starts with: namespaces of its own.
+pub(crate) fn clone_flags(plan: Option<&Plan>) -> c_int {
+    let Some(namespaces) = plan.and_then(|plan| plan.namespaces.as_ref()) else { return 0 };
+    let network = if namespaces.own_network { libc::CLONE_NEWNET } else { 0 };
+    libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | network
+}
+
+/// Builds what the namespaces hold. Runs in the first process of them, which then forks the program.
+///
+/// # Errors
+/// The step that failed, as an error of the system.
+///
+/// # Safety
+/// In a forked child only.
+pub(crate) unsafe fn build(plan: &mut Plan) -> Result<(), (u8, io::Error)> {
+    let Some(namespaces) = &mut plan.namespaces else { return Ok(()) };
+    let at = |place: u8| move |error: io::Error| (place, error);
+    // SAFETY: plain system calls with texts that the plan holds.
+    unsafe {
+        // The files below belong to root as long as nobody may look into this process.
+        libc::prctl(libc::PR_SET_DUMPABLE, ON, OFF, OFF, OFF);
+        write(c"/proc/self/setgroups", b"deny").map_err(at(1))?;
+        let mapped = write(c"/proc/self/uid_map", &namespaces.uid_map)
+            .and_then(|()| write(c"/proc/self/gid_map", &namespaces.gid_map));
+        libc::prctl(libc::PR_SET_DUMPABLE, OFF, OFF, OFF, OFF);
+        mapped.map_err(at(2))?;
+        let all = libc::MS_REC | libc::MS_PRIVATE;
+        check(libc::mount(ptr::null(), c"/".as_ptr(), ptr::null(), all, ptr::null())).map_err(at(3))?;
+        let (mut taken, mut put) = (0_usize, 0_usize);
+        for step in &namespaces.steps {
+            let done = match step {
+                Step::Take(path) => {
+                    let tree = take(path);
+                    if let (Ok(tree), Some(slot)) = (&tree, namespaces.taken.get_mut(taken)) {
+                        *slot = *tree;
+                    }
+                    taken += 1;
+                    tree.map(drop)
+                }
+                Step::Put(path) => {
+                    let tree = namespaces.taken.get(put).copied().unwrap_or(-1);
+                    put += 1;
+                    place(tree, path)
+                }
+                Step::AllReadOnly => set_attributes(libc::AT_FDCWD, c"/", RDONLY),
+                Step::Fasten(path) => take(path).and_then(|tree| place(tree, path)),
+                Step::Keep(path) => take(path).and_then(|tree| {
+                    set_attributes(tree, NO_PATH, RDONLY)?;
+                    place(tree, path)
+                }),
+                Step::Empty(path) => empty(path),
+                Step::Blank(path) => take(c"/dev/null").and_then(|tree| place(tree, path)),
+                Step::Processes => {
+                    if namespaces.own_processes { processes() } else { Ok(()) }
+                }
+            };
+            done.map_err(at(4))?;
+        }
+        if namespaces.own_network {
+            loopback().map_err(at(5))?;
+        }
+        if let Some(handover) = namespaces.handover {
+            listen(handover).map_err(at(6))?;
+        }
+    }
+    Ok(())
+}
+
+/// Goes to the folder where the program starts, by its path in the new view: a handle would lead out of it.
+///
+/// # Safety
+/// In a forked child only.
+pub(crate) unsafe fn go_to_folder(plan: &Plan) -> io::Result<()> {
+    // SAFETY: plain system calls; the variable lives on this stack.
+    unsafe {
+        check(libc::chdir(plan.folder.as_ptr()))?;
+        let mut found = std::mem::MaybeUninit::<libc::stat>::zeroed();
+        check(libc::stat(c".".as_ptr(), found.as_mut_ptr()))?;
+        let found = found.assume_init();
+        if (found.st_dev, found.st_ino) == plan.folder_identity {
+            Ok(())
+        } else {
+            // Somebody put another folder there meanwhile.
+            Err(io::Error::from_raw_os_error(libc::ESTALE))
+        }
+    }
+}
+
+/// Gives up all rights and takes on the rules, in the process that becomes the program.
+///
+/// # Safety
+/// In a forked child only.
+pub(crate) unsafe fn lock(plan: &Plan) -> io::Result<()> {
+    // SAFETY: plain system calls; the programs are the plan's.
+    unsafe {
+        give_up_rights()?;
+        check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, ON, OFF, OFF, OFF))?;
+        if let Some(rules) = &plan.landlock {
+            use std::os::fd::AsRawFd as _;
+            check_long(libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0))?;
+        }
+        for program in &plan.seccomp {
+            let program = libc::sock_fprog {
+                len: c_ushort(program.len()),
+                filter: program.as_ptr().cast_mut().cast(),
+            };
+            const FILTER: c_uint = 1;
+            check_long(libc::syscall(libc::SYS_seccomp, FILTER, 0, &raw const program))?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives up every capability, also those that root would get back by executing something.
+///
+/// # Safety
+/// In a forked child only.
+pub(crate) unsafe fn give_up_rights() -> io::Result<()> {
+    #[repr(C)]
+    struct Header {
+        version: u32,
+        pid: c_int,
+    }
+    const VERSION_3: u32 = 0x2008_0522;
+    // SAFETY: plain system calls; the structures live on this stack and have the kernel's form.
+    unsafe {
+        for capability in 0..=CAPABILITY_MAX {
+            // Fails beyond the last one, and for who has no rights to give up.
+            libc::prctl(libc::PR_CAPBSET_DROP, capability, OFF, OFF, OFF);
+        }
+        libc::prctl(libc::PR_CAP_AMBIENT, c_long::from(libc::PR_CAP_AMBIENT_CLEAR_ALL), OFF, OFF, OFF);
+        let header = Header { version: VERSION_3, pid: 0 };
+        let none = [[0_u32; 3]; 2];
+        check_long(libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()))
+    }
+}
+
+fn c_ushort(length: usize) -> libc::c_ushort {
+    libc::c_ushort::try_from(length).unwrap_or(0)
+}
+
+unsafe fn write(path: &CStr, text: &[u8]) -> io::Result<()> {
+    // SAFETY: a path that ends in a zero, and a text of a known length.
+    unsafe {
+        let file = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        check(file)?;
+        let written = libc::write(file, text.as_ptr().cast(), text.len());
+        let error = io::Error::last_os_error();
+        libc::close(file);
+        if usize::try_from(written) == Ok(text.len()) { Ok(()) } else { Err(error) }
+    }
+}
+
+/// A copy of what is mounted at a path and beneath it.
+unsafe fn take(path: &CStr) -> io::Result<c_int> {
+    let recursive = libc::AT_RECURSIVE.cast_unsigned();
+    let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC.cast_unsigned() | recursive | libc::AT_SYMLINK_NOFOLLOW.cast_unsigned();
+    // SAFETY: a path that ends in a zero.
+    let tree = unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) };
+    check_long(tree)?;
+    c_int::try_from(tree).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))
+}
+
+/// Puts a copy to a path, and closes it.
+unsafe fn place(tree: c_int, path: &CStr) -> io::Result<()> {
+    // SAFETY: paths that end in a zero; the descriptor is this process's own.
+    unsafe {
+        let flags = MOVE_MOUNT_F_EMPTY_PATH;
+        let moved = libc::syscall(
+            libc::SYS_move_mount,
+            tree,
+            NO_PATH.as_ptr(),
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            flags,
+        );
+        let done = check_long(moved);
+        libc::close(tree);
+        done
+    }
+}
+
+unsafe fn set_attributes(tree: c_int, path: &CStr, attributes: u64) -> io::Result<()> {
+    let attributes = libc::mount_attr { attr_set: attributes, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    let flags = libc::AT_RECURSIVE | if path.is_empty() { libc::AT_EMPTY_PATH } else { 0 };
+    // SAFETY: a path that ends in a zero, and a structure of the stated length.
+    check_long(unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            tree,
+            path.as_ptr(),
+            flags,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    })
+}
+
+/// An empty folder that nobody may write.
+unsafe fn empty(path: &CStr) -> io::Result<()> {
+    let flags = c_ulong::from(libc::MS_NOSUID | libc::MS_NODEV | libc::MS_RDONLY);
+    let kind = c"tmpfs".as_ptr();
+    // SAFETY: texts that end in a zero.
+    check(unsafe { libc::mount(kind, path.as_ptr(), kind, flags, c"size=4k,mode=0555".as_ptr().cast::<c_void>()) })
+}
+
+unsafe fn processes() -> io::Result<()> {
+    let flags = c_ulong::from(libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC);
+    let kind: *const c_char = c"proc".as_ptr();
+    // SAFETY: texts that end in a zero.
+    check(unsafe { libc::mount(kind, c"/proc".as_ptr(), kind, flags, ptr::null()) })
+}
+
+/// A new network has a loopback interface that is down.
+unsafe fn loopback() -> io::Result<()> {
+    // SAFETY: the structure lives on this stack.
+    unsafe {
+        let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        check(socket)?;
+        let mut request = std::mem::MaybeUninit::<libc::ifreq>::zeroed().assume_init();
+        for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+            *to = from.cast_signed();
+        }
+        let flags = libc::c_short::try_from(libc::IFF_UP | libc::IFF_RUNNING).unwrap_or(1);
+        request.ifr_ifru.ifru_flags = flags;
+        let done = check(libc::ioctl(socket, libc::SIOCSIFFLAGS, &raw const request));
+        libc::close(socket);
+        done
+    }
+}
+
+/// Opens the proxy's port in here and hands it to haft, which accepts connections on it out there.
+unsafe fn listen(handover: c_int) -> io::Result<()> {
+    // SAFETY: the structures live on this stack and are filled as the calls want them.
+    unsafe {
+        let socket = libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);
+        check(socket)?;
+        let mut address = std::mem::MaybeUninit::<libc::sockaddr_in>::zeroed().assume_init();
+        address.sin_family = libc::sa_family_t::try_from(libc::AF_INET).unwrap_or(2);
+        address.sin_port = PROXY_PORT.to_be();
+        address.sin_addr.s_addr = u32::from_ne_bytes([127, 0, 0, 1]);
+        let length = libc::socklen_t::try_from(size_of::<libc::sockaddr_in>()).unwrap_or(16);
+        check(libc::bind(socket, (&raw const address).cast(), length))?;
+        check(libc::listen(socket, 128))?;
+        let sent = send_descriptor(handover, socket);
+        libc::close(socket);
+        libc::close(handover);
+        sent
+    }
+}
+
+unsafe fn send_descriptor(to: c_int, descriptor: c_int) -> io::Result<()> {
+    #[repr(C, align(8))]
+    struct Control {
+        header: libc::cmsghdr,
+        descriptor: c_int,
+        padding: c_int,
+    }
+    let byte = 1_u8;
+    let mut part = libc::iovec { iov_base: (&raw const byte).cast_mut().cast(), iov_len: 1 };
+    // SAFETY: the structures live on this stack; the message has one byte and one descriptor.
+    unsafe {
+        let mut control = std::mem::MaybeUninit::<Control>::zeroed().assume_init();
+        control.header.cmsg_len = libc::CMSG_LEN(4) as _;
+        control.header.cmsg_level = libc::SOL_SOCKET;
+        control.header.cmsg_type = libc::SCM_RIGHTS;
+        control.descriptor = descriptor;
+        let mut message = std::mem::MaybeUninit::<libc::msghdr>::zeroed().assume_init();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = (&raw mut control).cast();
+        message.msg_controllen = size_of::<Control>() as _;
+        check_long(libc::sendmsg(to, &raw const message, libc::MSG_NOSIGNAL) as c_long)
+    }
+}
+
+fn check(result: c_int) -> io::Result<()> {
+    check_long(c_long::from(result))
+}
+
+fn check_long(result: c_long) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

@@ -1,0 +1,106 @@
+//! Rules of the kernel's Landlock: what may be read, what written; no signals and no abstract sockets to the outside.
+//!
+//! Landlock only allows. To keep something from being read, all that stands beside it on the way down is named
+//! instead; a path in a writable folder can't be kept from being written at all.
+
+use haft_core::Confinement;
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset,
+    RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, Scope,
+};
+use std::{
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
+
+/// The newest set of rules that is used.
+const NEWEST: ABI = ABI::V6;
+/// Devices that anything may write to.
+const DEVICES: [&str; 8] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+];
+/// So many entries of one folder are named at most beside what is hidden; what comes after can't be read.
+const BESIDE_MAX: usize = 2_000;
+
+/// Which version of Landlock the kernel has; 0 where it has none, or it is switched off.
+pub(super) fn version() -> i32 {
+    const VERSION: libc::c_uint = 1;
+    let none = std::ptr::null::<libc::c_void>();
+    #[allow(unsafe_code, reason = "the crate has no way to ask")]
+    // SAFETY: a system call that only answers a number, with the arguments that its description gives for that.
+    let answer = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0_usize, VERSION) };
+    i32::try_from(answer).unwrap_or(0).max(0)
+}
+
+/// Rules for a confinement, to be put on a process by [`super::enter`]; none where the kernel has no Landlock.
+/// `opened` may be written too.
+///
+/// # Errors
+/// The kernel refuses the rules.
+pub(super) fn rules(
+    confinement: &Confinement,
+    opened: &[String],
+    closes_network: bool,
+) -> Result<Option<OwnedFd>, RulesetError> {
+    let mut rules = Ruleset::default().set_compatibility(CompatLevel::BestEffort).handle_access(AccessFs::from_all(NEWEST))?;
+    if closes_network {
+        rules = rules.handle_access(AccessNet::from_all(NEWEST))?;
+    }
+    let mut rules = rules.scope(Scope::from_all(NEWEST))?.create()?;
+    let read = AccessFs::from_read(NEWEST);
+    let hidden: Vec<PathBuf> = confinement.hidden.iter().map(PathBuf::from).collect();
+    rules = grant_beside(rules, Path::new("/"), &hidden, read)?;
+    let opened = opened.iter().map(|path| standing(Path::new(path)));
+    for path in confinement.writable.iter().map(Path::new).chain(opened) {
+        rules = grant(rules, path, AccessFs::from_all(NEWEST))?;
+    }
+    for device in DEVICES {
+        rules = grant(rules, Path::new(device), read | AccessFs::from_write(NEWEST))?;
+    }
+    Ok(rules.into())
+}
+
+/// Grants a folder, or where something in it is hidden, what stands beside that.
+fn grant_beside(
+    mut rules: RulesetCreated,
+    folder: &Path,
+    hidden: &[PathBuf],
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
+    if hidden.iter().any(|path| path == folder) {
+        return Ok(rules);
+    }
+    if !hidden.iter().any(|path| path.starts_with(folder)) {
+        return grant(rules, folder, access);
+    }
+    // Names can be listed; contents not.
+    rules = grant(rules, folder, AccessFs::ReadDir.into())?;
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(rules) };
+    for entry in entries.flatten().take(BESIDE_MAX) {
+        // Where a link leads is granted, or not, by itself.
+        if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
+            rules = grant_beside(rules, &entry.path(), hidden, access)?;
+        }
+    }
+    Ok(rules)
+}
+
+/// What has to be writable so that a path is: a file that isn't there yet is made in its folder.
+pub(super) fn standing(path: &Path) -> &Path {
+    if path.exists() { path } else { path.parent().unwrap_or(path) }
+}
+
+/// Grants what is there; a path that isn't grants nothing.
+fn grant(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, RulesetError> {
+    let Ok(handle) = PathFd::new(path) else { return Ok(rules) };
+    let is_folder = std::fs::metadata(path).is_ok_and(|meta| meta.is_dir());
+    let access = if is_folder { access } else { access & AccessFs::from_file(NEWEST) };
+    if access.is_empty() { Ok(rules) } else { rules.add_rule(PathBeneath::new(handle, access)) }
+}

@@ -1,0 +1,166 @@
+//! Everything that a confined process needs, made ready before it is forked.
+
+use super::{landlock, mounts, mounts::Step, seccomp, sockets};
+use haft_core::{Allowance, Confined, Confinement, Failure, FailureKind, Layer, Reach};
+use rustix::fs::fstat;
+use seccompiler::BpfProgram;
+use std::{
+    borrow::Cow,
+    ffi::CString,
+    os::{
+        fd::{AsRawFd as _, OwnedFd},
+        unix::net::UnixStream,
+    },
+};
+
+/// Which layers are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Layers {
+    /// Mounts, process ids and network of its own.
+    pub(crate) namespaces: bool,
+    /// Whether the new process ids can be seen in `/proc`.
+    pub(crate) own_processes: bool,
+    /// Landlock.
+    pub(crate) landlock: bool,
+    /// Refused system calls.
+    pub(crate) seccomp: bool,
+}
+
+impl Layers {
+    /// What commands aren't kept from with these layers; empty where nothing is missing.
+    pub(crate) fn gaps(self, confinement: &Confinement) -> Vec<Cow<'static, str>> {
+        let mut gaps: Vec<Cow<'static, str>> = Vec::new();
+        if !self.namespaces {
+            if self.landlock {
+                gaps.push("protected paths inside the workspace can be changed".into());
+                gaps.push("modes and times of files outside the workspace can be changed".into());
+            } else {
+                gaps.push("files outside the workspace can be changed".into());
+                gaps.push("secrets in the home folder can be read".into());
+            }
+            gaps.push("sockets of local services can be reached".into());
+            if !self.landlock || landlock::version() < 6 {
+                gaps.push("other processes of the user can be signalled".into());
+            }
+            match &confinement.network {
+                Reach::Open => {}
+                Reach::Closed if self.seccomp => {}
+                Reach::Hosts(_) if self.seccomp => gaps.push("no host can be reached, also no allowed one".into()),
+                Reach::Closed | Reach::Hosts(_) => gaps.push("the network can be reached".into()),
+            }
+        }
+        if !self.seccomp {
+            gaps.push("no system calls are refused".into());
+        }
+        gaps
+    }
+
+    /// What is in place with them.
+    pub(crate) fn confined(self, confinement: &Confinement) -> Confined {
+        let layers = [
+            (self.namespaces, Layer::Namespaces),
+            (self.landlock, Layer::Landlock),
+            (self.seccomp, Layer::Seccomp),
+            (true, Layer::Capabilities),
+        ];
+        let layers = layers.into_iter().filter(|(is_used, _)| *is_used).map(|(_, layer)| layer).collect();
+        Confined { layers, gaps: self.gaps(confinement) }
+    }
+}
+
+/// What is done between `fork` and `exec`.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(super) namespaces: Option<Namespaces>,
+    pub(super) landlock: Option<OwnedFd>,
+    pub(super) seccomp: Vec<BpfProgram>,
+    pub(super) folder: CString,
+    pub(super) folder_identity: (libc::dev_t, libc::ino_t),
+}
+
+/// What namespaces are made of.
+#[derive(Debug)]
+pub(super) struct Namespaces {
+    pub(super) uid_map: Vec<u8>,
+    pub(super) gid_map: Vec<u8>,
+    pub(super) steps: Vec<Step>,
+    /// Room for the copies that are taken.
+    pub(super) taken: Vec<libc::c_int>,
+    pub(super) own_network: bool,
+    pub(super) own_processes: bool,
+    /// Where the proxy's listening socket goes.
+    pub(super) handover: Option<libc::c_int>,
+    /// Keeps the descriptor open until the process is there.
+    _handover: Option<UnixStream>,
+}
+
+impl Plan {
+    /// A plan, and the other end of the socket by which the proxy's port comes, where there is a proxy.
+    ///
+    /// # Errors
+    /// Unavailable where a layer can't be prepared.
+    pub(crate) fn new(
+        confinement: &Confinement,
+        allowance: &Allowance,
+        layers: Layers,
+        (path, folder): (&str, &OwnedFd),
+    ) -> Result<(Self, Option<UnixStream>), Failure> {
+        let failed = |what: &str, why: String| {
+            Failure::new(FailureKind::Unavailable, format!("the sandbox can't be prepared: {what}; nothing ran"))
+                .diagnose(why)
+        };
+        let opened = &allowance.writable;
+        let is_open = confinement.network == Reach::Open;
+        let mut ours = None;
+        let namespaces = if layers.namespaces {
+            let handover = match &confinement.network {
+                Reach::Hosts(_) => {
+                    let (here, there) =
+                        UnixStream::pair().map_err(|error| failed("no socket for its proxy", error.to_string()))?;
+                    ours = Some(here);
+                    Some(there)
+                }
+                Reach::Closed | Reach::Open => None,
+            };
+            let steps = mounts::steps(confinement, opened, &sockets::hidden(&sockets::list()));
+            let taken = steps.iter().filter(|step| matches!(step, Step::Take(_))).count();
+            let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+            Some(Namespaces {
+                uid_map: format!("{uid} {uid} 1").into_bytes(),
+                gid_map: format!("{gid} {gid} 1").into_bytes(),
+                steps,
+                taken: vec![-1; taken],
+                own_network: !is_open,
+                own_processes: layers.own_processes,
+                handover: handover.as_ref().map(|socket| socket.as_raw_fd()),
+                _handover: handover,
+            })
+        } else {
+            None
+        };
+        let closes_by_rules = !is_open && !layers.namespaces;
+        let landlock = if layers.landlock {
+            // In namespaces what is hidden is hidden by mounts.
+            let none = Confinement { hidden: Vec::new(), ..confinement.clone() };
+            let rules = if layers.namespaces { &none } else { confinement };
+            landlock::rules(rules, opened, closes_by_rules)
+                .map_err(|error| failed("the kernel refuses its rules for files", error.to_string()))?
+        } else {
+            None
+        };
+        let seccomp = if layers.seccomp {
+            seccomp::programs(closes_by_rules).map_err(|why| failed("no rules for system calls", why))?
+        } else {
+            Vec::new()
+        };
+        let stat = fstat(folder).map_err(|error| failed("the folder can't be looked at", error.to_string()))?;
+        let folder = CString::new(path).map_err(|error| failed("the folder's name", error.to_string()))?;
+        let plan = Self { namespaces, landlock, seccomp, folder, folder_identity: (stat.st_dev, stat.st_ino) };
+        Ok((plan, ours))
+    }
+
+    /// Whether the program is the child of a first process of its own namespaces.
+    pub(crate) fn has_namespaces(&self) -> bool {
+        self.namespaces.is_some()
+    }
+}

@@ -1,0 +1,31 @@
+//! Which layers work on this machine: each is tried on a process that does nothing.
+
+use super::{Layers, Plan, landlock};
+use crate::process::try_out;
+use haft_core::{Allowance, Confinement, Reach};
+use std::os::fd::OwnedFd;
+
+/// The layers that work.
+pub(super) fn layers() -> Layers {
+    let none = Layers { namespaces: false, own_processes: false, landlock: false, seccomp: false };
+    let landlock = landlock::version() > 0 && works(Layers { landlock: true, ..none });
+    let seccomp = works(Layers { seccomp: true, ..none });
+    let namespaces = Layers { namespaces: true, ..none };
+    let own_processes = works(Layers { own_processes: true, ..namespaces });
+    Layers { namespaces: own_processes || works(namespaces), own_processes, landlock, seccomp }
+}
+
+fn works(layers: Layers) -> bool {
+    // As strict as anything that is asked for later, and with somebody to hand the proxy's port to.
+    let confinement = Confinement {
+        writable: vec!["/tmp".to_owned()],
+        network: Reach::Hosts(Vec::new()),
+        ..Confinement::default()
+    };
+    let Ok(root) = std::fs::File::open("/") else { return false };
+    let folder = OwnedFd::from(root);
+    let Ok((plan, _port)) = Plan::new(&confinement, &Allowance::default(), layers, ("/", &folder)) else {
+        return false;
+    };
+    try_out(plan, &folder)
+}

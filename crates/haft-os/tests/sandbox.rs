@@ -1,0 +1,390 @@
+//! Commands in a real sandbox: each layer alone and all together. What this machine can't do is left out and said.
+
+use haft_core::{
+    Allowance, Cancel, Command, Confined, Confinement, Exit, Failure, FailureKind, Kept, Layer, Processes as _, Reach,
+    RealPath, Status, Stdio,
+};
+use haft_os::{Environment, OsProcesses, Sandbox};
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    os::unix::net::UnixListener,
+    path::{Path, PathBuf},
+    process::{Child, Stdio as Pipe},
+};
+
+/// A workspace, a folder beside it, and haft's own; not beneath the temporary folders, which are writable.
+struct Place {
+    root: tempfile::TempDir,
+}
+
+/// What a command gave.
+struct Ran {
+    exit: Exit,
+    text: String,
+}
+
+impl Ran {
+    fn is_ok(&self) -> bool {
+        self.exit.status == Status::Code(0)
+    }
+}
+
+impl Place {
+    fn new() -> Self {
+        let base = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let root = tempfile::tempdir_in(base).unwrap();
+        for folder in ["w/.git/hooks", "w/src", "home/.ssh", "outside", "state"] {
+            fs::create_dir_all(root.path().join(folder)).unwrap();
+        }
+        fs::write(root.path().join("w/.git/config"), "[core]\n").unwrap();
+        fs::write(root.path().join("home/.ssh/id"), "the-secret-key").unwrap();
+        fs::write(root.path().join("home/.netrc"), "the-secret-login").unwrap();
+        fs::write(root.path().join("home/notes"), "plain").unwrap();
+        fs::write(root.path().join("outside/file"), "before").unwrap();
+        Self { root }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().canonicalize().unwrap().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    fn confinement(&self) -> Confinement {
+        let kept = |name: &str| Kept { path: self.text(name), even_absent: true };
+        Confinement {
+            writable: vec![self.text("w")],
+            kept: ["w/.git/hooks", "w/.git/config", "w/.haft", "w/.vscode"].map(kept).into(),
+            hidden: vec![self.text("home/.ssh"), self.text("home/.netrc"), self.text("home/.none")],
+            network: Reach::Closed,
+            required: false,
+        }
+    }
+
+    fn sandbox(&self, confinement: Confinement) -> Sandbox {
+        Sandbox::new(confinement, self.path("state"))
+    }
+
+    fn command(&self, script: &str) -> Command {
+        let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
+        let cwd = RealPath::new(&self.text("w"), "");
+        Command { merged: true, confined: Some(Allowance::default()), ..Command::new(argv, cwd) }
+    }
+}
+
+async fn run(sandbox: Sandbox, command: Command) -> Result<Ran, Failure> {
+    let processes = OsProcesses::new(Environment::of_process()).confined_by(sandbox);
+    let mut bytes = Vec::new();
+    let mut push = |_: Stdio, piece: &[u8]| bytes.extend_from_slice(piece);
+    let exit = processes.run(command, &Cancel::new(), &mut push).await?;
+    Ok(Ran { exit, text: String::from_utf8_lossy(&bytes).into_owned() })
+}
+
+/// The layers of this machine; says which of the wanted ones are missing.
+fn has(sandbox: &Sandbox, wanted: &[Layer]) -> bool {
+    let there = sandbox.confined().layers;
+    let missing: Vec<_> = wanted.iter().filter(|layer| !there.contains(layer)).collect();
+    if !missing.is_empty() {
+        println!("left out: this machine has no {missing:?}");
+    }
+    missing.is_empty()
+}
+
+/// All sandboxes that keep files in: with namespaces and Landlock, with each alone.
+fn sandboxes(place: &Place) -> Vec<(&'static str, Sandbox)> {
+    let make = || place.sandbox(place.confinement());
+    let mut all = Vec::new();
+    if has(&make(), &[Layer::Namespaces, Layer::Landlock]) {
+        all.push(("all", make()));
+    }
+    if has(&make(), &[Layer::Namespaces]) {
+        all.push(("namespaces alone", make().without(Layer::Landlock)));
+    }
+    if has(&make(), &[Layer::Landlock]) {
+        all.push(("landlock alone", make().without(Layer::Namespaces)));
+    }
+    all
+}
+
+#[tokio::test]
+async fn a_command_writes_its_workspace_and_nothing_else() {
+    let place = Place::new();
+    for (name, sandbox) in sandboxes(&place) {
+        let script = format!(
+            "echo in > src/new && mkdir -p a/b && mv src/new a/b/moved && echo more >> a/b/moved && rm -r a && echo fine; \
+             for to in {out}/file {out}/new {home}/new /etc/haft-test ../outside/file; do \
+             (echo x > $to) 2>/dev/null && echo wrote $to; done; \
+             ln -s {out}/file link; (echo x > link) 2>/dev/null && echo wrote through a link; \
+             (mv {out}/file {out}/f2 || rm -f {out}/file || ln {out}/file hard) 2>/dev/null && echo changed; \
+             {mode} rm -f link; true",
+            out = place.text("outside"),
+            home = place.text("home"),
+            // Landlock has no rule for it, and that is said.
+            mode = if name.starts_with("landlock") {
+                String::new()
+            } else {
+                format!("chmod 777 {}/file 2>/dev/null && echo changed its mode;", place.text("outside"))
+            },
+        );
+        let ran = run(sandbox, place.command(&script)).await.unwrap();
+        assert_eq!(ran.text, "fine\n", "{name}");
+        assert_eq!(fs::read_to_string(place.path("outside/file")).unwrap(), "before", "{name}");
+        assert!(!ran.exit.confined.unwrap().layers.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn secrets_are_not_read() {
+    let place = Place::new();
+    for (name, sandbox) in sandboxes(&place) {
+        let script = format!(
+            "cat {home}/.ssh/id {home}/.netrc 2>/dev/null; ln -s {home}/.ssh/id l; cat l 2>/dev/null; rm l; \
+             cat {home}/notes; cp -r {home} copy 2>/dev/null; grep -r the-secret copy; rm -rf copy; true",
+            home = place.text("home"),
+        );
+        let ran = run(sandbox, place.command(&script)).await.unwrap();
+        assert_eq!(ran.text, "plain", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_kept_stays_also_where_it_is_absent_or_its_folder_is_renamed() {
+    let place = Place::new();
+    let sandbox = place.sandbox(place.confinement());
+    if !has(&sandbox, &[Layer::Namespaces]) {
+        return;
+    }
+    let script = "
+        try() { (eval \"$1\") 2>/dev/null && echo \"did: $1\"; }
+        try 'echo x > .git/hooks/pre-commit'
+        try 'echo x >> .git/config'
+        try 'mkdir .haft/tools'
+        try 'mkdir -p .vscode && echo x > .vscode/settings.json'
+        try 'mv .git .old'
+        try 'mv .git/hooks .git/other'
+        try 'rmdir .git/hooks'
+        try 'rm -f .git/config'
+        try 'mv .haft x'
+        try 'umount .git/hooks'
+        try 'mount -t tmpfs none src'
+        try 'unshare -r true'
+        echo objects > .git/index && echo committed
+        true";
+    let ran = run(sandbox, place.command(script)).await.unwrap();
+    assert_eq!(ran.text, "committed\n");
+    // Nothing that was made for it is left.
+    assert!(!place.path("w/.haft").exists() && !place.path("w/.vscode").exists());
+    assert!(place.path("w/.git/hooks").is_dir());
+    assert_eq!(fs::read_to_string(place.path("w/.git/config")).unwrap(), "[core]\n");
+    assert!(ran.exit.confined.unwrap().is_whole());
+}
+
+#[tokio::test]
+async fn what_was_approved_can_be_written() {
+    let place = Place::new();
+    for (name, sandbox) in sandboxes(&place) {
+        let allowance = Allowance { writable: vec![place.text("outside/new"), place.text("w/.git/config")] };
+        let script = format!("echo a > {}/new && echo b >> .git/config", place.text("outside"));
+        let command = Command { confined: Some(allowance), ..place.command(&script) };
+        let ran = run(sandbox, command).await.unwrap();
+        assert!(ran.is_ok(), "{name}: {}", ran.text);
+        assert_eq!(fs::read_to_string(place.path("outside/new")).unwrap(), "a\n", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_repository_cannot_be_made_where_there_is_none() {
+    let place = Place::new();
+    fs::remove_dir_all(place.path("w/.git")).unwrap();
+    let sandbox = place.sandbox(place.confinement());
+    if !has(&sandbox, &[Layer::Namespaces]) {
+        return;
+    }
+    let script = "(mkdir -p .git/hooks && echo x > .git/hooks/x; echo x > .git/config; mv .git g) 2>/dev/null; ls -A .git g 2>/dev/null; true";
+    assert_eq!(run(sandbox, place.command(script)).await.unwrap().text, "");
+    assert!(!place.path("w/.git").exists() && !place.path("w/g").exists());
+}
+
+/// A server that answers every connection with a line.
+fn server() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut stream = stream;
+            let mut head = [0; 2048];
+            let _ = stream.read(&mut head);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\nreached\n");
+        }
+    });
+    port
+}
+
+/// Asks for a page with bash's own sockets, so that no program has to be there.
+fn ask(port: u16) -> String {
+    format!(
+        "bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port} && printf \"GET / HTTP/1.0\\r\\n\\r\\n\" >&3 && cat <&3' 2>/dev/null || echo refused"
+    )
+}
+
+#[tokio::test]
+async fn a_closed_network_reaches_nobody() {
+    let place = Place::new();
+    let port = server();
+    for (name, sandbox) in sandboxes(&place) {
+        let ran = run(sandbox, place.command(&ask(port))).await.unwrap();
+        assert_eq!(ran.text, "refused\n", "{name}");
+    }
+    let open = Confinement { network: Reach::Open, ..place.confinement() };
+    let ran = run(place.sandbox(open), place.command(&ask(port))).await.unwrap();
+    assert!(ran.text.contains("reached"), "{}", ran.text);
+}
+
+#[tokio::test]
+async fn only_an_allowed_host_is_reached_and_only_by_the_proxy() {
+    let place = Place::new();
+    let (allowed, other) = (server(), server());
+    let network = Reach::Hosts(vec![format!("127.0.0.1:{allowed}"), "localhost".to_owned()]);
+    let confinement = Confinement { network, ..place.confinement() };
+    if !has(&place.sandbox(confinement.clone()), &[Layer::Namespaces]) {
+        return;
+    }
+    let by_proxy = |target: &str, method: &str| {
+        format!(
+            "bash -c 'exec 3<>/dev/tcp/127.0.0.1/3128 && printf \"{method} {target} HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n\" >&3 && head -1 <&3'"
+        )
+    };
+    let cases = [
+        (by_proxy(&format!("http://127.0.0.1:{allowed}/"), "GET"), "200 OK"),
+        (by_proxy(&format!("127.0.0.1:{allowed}"), "CONNECT"), "200 Connection"),
+        (by_proxy(&format!("http://127.0.0.1:{other}/"), "GET"), "403"),
+        (by_proxy(&format!("127.0.0.1:{other}"), "CONNECT"), "403"),
+        // An allowed name that means an address of this machine.
+        (by_proxy(&format!("http://localhost:{other}/"), "GET"), "403"),
+        (by_proxy("http://169.254.169.254/", "GET"), "403"),
+        (by_proxy("http://[::1]:1/", "GET"), "403"),
+        (by_proxy("/", "GET"), "400"),
+        (ask(allowed), "refused"),
+        ("echo $HTTPS_PROXY".to_owned(), "http://127.0.0.1:3128"),
+    ];
+    for (script, expected) in cases {
+        let ran = run(place.sandbox(confinement.clone()), place.command(&script)).await.unwrap();
+        assert!(ran.text.contains(expected), "{script}: {}", ran.text);
+    }
+}
+
+#[tokio::test]
+async fn sockets_of_services_are_out_of_reach() {
+    let place = Place::new();
+    let sandbox = place.sandbox(place.confinement());
+    if !has(&sandbox, &[Layer::Namespaces]) {
+        return;
+    }
+    let socket = place.path("outside/service.sock");
+    let _listener = UnixListener::bind(&socket).unwrap();
+    let script = format!("test -S {} && echo there || echo hidden", socket.display());
+    assert_eq!(run(sandbox, place.command(&script)).await.unwrap().text, "hidden\n");
+}
+
+/// A process outside that knows nothing of haft.
+struct Stranger(Child);
+
+impl Stranger {
+    fn new() -> Self {
+        Self(std::process::Command::new("sleep").arg("47113").stdin(Pipe::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test]
+async fn other_processes_are_neither_signalled_nor_looked_into() {
+    let place = Place::new();
+    for (name, sandbox) in sandboxes(&place) {
+        let mut stranger = Stranger::new();
+        let (pid, own) = (stranger.0.id(), std::process::id());
+        let script = format!(
+            "kill -9 {pid} 2>/dev/null && echo killed; kill -9 {own} 2>/dev/null && echo killed haft; \
+             cat /proc/{pid}/environ 2>/dev/null | tr '\\0' '\\n' | grep -c = ; cat /proc/{own}/environ >/dev/null 2>&1 && echo read; \
+             cat /proc/$PPID/environ 2>/dev/null | tr '\\0' '\\n' | grep CARGO_PKG; true"
+        );
+        let ran = run(sandbox, place.command(&script)).await.unwrap();
+        let first = ran.text.lines().next().unwrap_or_default();
+        assert_eq!((first, ran.text.lines().count()), ("0", 1), "{name}: {}", ran.text);
+        assert!(stranger.0.try_wait().unwrap().is_none(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn refused_calls_fail_and_the_program_goes_on() {
+    let place = Place::new();
+    let sandbox = place.sandbox(place.confinement()).without(Layer::Namespaces).without(Layer::Landlock);
+    if !has(&sandbox, &[Layer::Seccomp]) {
+        return;
+    }
+    let port = server();
+    let script = format!("unshare -r true 2>/dev/null && echo unshared; {}; (sleep 0 & wait) && echo on", ask(port));
+    let ran = run(sandbox, place.command(&script)).await.unwrap();
+    assert_eq!(ran.text, "refused\non\n");
+}
+
+#[tokio::test]
+async fn root_has_no_special_rights() {
+    let place = Place::new();
+    for (name, sandbox) in sandboxes(&place) {
+        let ran = run(sandbox, place.command("grep -E '^Cap(Eff|Prm|Bnd|Amb)' /proc/self/status | cut -f2 | sort -u; grep NoNewPrivs /proc/self/status"))
+            .await
+            .unwrap();
+        let is_root = rustix::process::geteuid().is_root();
+        let first = ran.text.lines().next().unwrap_or_default();
+        assert!(!is_root || first == "0000000000000000", "{name}: {}", ran.text);
+        assert!(ran.text.ends_with("NoNewPrivs:\t1\n"), "{name}: {}", ran.text);
+    }
+}
+
+#[tokio::test]
+async fn how_a_program_ends_and_what_it_leaves_is_seen_as_ever() {
+    let place = Place::new();
+    for (name, sandbox) in sandboxes(&place) {
+        let ran = run(sandbox, place.command("echo out; exit 7")).await.unwrap();
+        assert_eq!((ran.text.as_str(), ran.exit.status), ("out\n", Status::Code(7)), "{name}");
+        assert_eq!(ran.exit.survivor_count, 0, "{name}");
+    }
+    for (name, sandbox) in sandboxes(&place) {
+        let ran = run(sandbox, place.command("kill -9 $$")).await.unwrap();
+        assert_eq!(ran.exit.status, Status::Signal(9), "{name}");
+    }
+    for (name, sandbox) in sandboxes(&place) {
+        let ran = run(sandbox, place.command("sleep 47114 & setsid sleep 47114 & echo ready")).await.unwrap();
+        assert_eq!((ran.text.as_str(), ran.exit.survivor_count), ("ready\n", 2), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_sandbox_that_is_required_and_not_whole_refuses_and_names_what_is_missing() {
+    let place = Place::new();
+    let confinement = Confinement { required: true, ..place.confinement() };
+    let sandbox = place.sandbox(confinement).without(Layer::Namespaces);
+    let failure = run(sandbox, place.command("echo ran > src/ran")).await.err().unwrap();
+    assert_eq!(failure.kind, FailureKind::Unavailable);
+    assert!(failure.text.contains("protected paths") && failure.text.contains("haft doctor"), "{failure}");
+    assert!(!place.path("w/src/ran").exists());
+}
+
+#[tokio::test]
+async fn what_is_missing_is_named_with_each_command() {
+    let place = Place::new();
+    let sandbox = place.sandbox(place.confinement()).without(Layer::Namespaces);
+    let ran = run(sandbox, place.command("true")).await.unwrap();
+    let Confined { layers, gaps } = ran.exit.confined.unwrap();
+    assert!(!layers.contains(&Layer::Namespaces) && gaps.iter().any(|gap| gap.contains("protected paths")));
+}
