@@ -9,6 +9,7 @@ mod grants;
 mod home;
 pub(crate) mod pins;
 mod renewal;
+mod sandbox;
 mod settings;
 
 pub(crate) use folders::{Tools, WORKSPACE_ROOTS};
@@ -218,7 +219,10 @@ impl App {
         self.make_spill_folder()?;
         let files = self.files(&[self.state_root().join(SPILL_FOLDER)])?;
         let passed = self.settings.pass_env.iter().map(|set| set.value.clone());
-        let processes = OsProcesses::new(self.environment.clone().pass(passed));
+        let mut processes = OsProcesses::new(self.environment.clone().pass(passed));
+        if let Some(sandbox) = self.sandbox() {
+            processes = processes.confined_by(sandbox);
+        }
         Ok(haft_os::world(files, processes))
     }
 
@@ -246,6 +250,7 @@ impl App {
         // Before what is made of it, so that a change meanwhile is seen at the first call.
         let trusted = self.trust.bytes();
         let mut policy = self.policy();
+        policy.confines = self.confines(world.processes.sandbox().as_ref());
         let renewal = TrustRenewal::new(self, trusted, policy.clone());
         policy.temp.extend(self.temp_folder(name));
         let environment = self.environment.clone();

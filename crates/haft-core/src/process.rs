@@ -37,7 +37,16 @@ pub struct Command {
 impl Command {
     /// A command with closed input, separate streams and no deadline.
     pub fn new(argv: Vec<String>, cwd: RealPath) -> Self {
-        Self { argv, cwd, env: Vec::new(), stdin: Vec::new(), merged: false, deadline: None, report: false, confined: None }
+        Self {
+            argv,
+            cwd,
+            env: Vec::new(),
+            stdin: Vec::new(),
+            merged: false,
+            deadline: None,
+            report: false,
+            confined: None,
+        }
     }
 }
 

@@ -121,6 +121,9 @@ pub struct Spec {
     pub declared_permission: Option<Permission>,
     /// No side effect anybody could observe.
     pub read_only: bool,
+    /// Its processes run in the sandbox.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub confined: bool,
     /// Refused in plan mode; see [`Spec::mutates`].
     #[serde(rename = "mutates")]
     pub declared_mutates: Option<bool>,
@@ -181,6 +184,7 @@ impl Spec {
             category: "workflow".to_owned(),
             declared_permission: None,
             read_only: false,
+            confined: false,
             declared_mutates: None,
             declared_risk: None,
             concurrency_safe: false,
@@ -324,6 +328,14 @@ impl Spec {
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout_ms = Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+        self
+    }
+
+    /// Declares that its processes run in the sandbox, unless a call says otherwise by
+    /// [`crate::Touch::Unconfined`].
+    #[must_use]
+    pub fn confined(mut self) -> Self {
+        self.confined = true;
         self
     }
 

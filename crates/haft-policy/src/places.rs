@@ -3,6 +3,7 @@
 //!
 //! gitignore syntax over absolute paths, case ignored (some file systems do).
 
+use haft_core::Kept;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::sync::LazyLock;
 
@@ -186,6 +187,70 @@ static SENSITIVE: [&str; 73] = [
     "/proc/*/environ",
 ];
 
+/// Protected folders of a workspace that a sandbox keeps from being made, too: what lies in them is run or obeyed by
+/// git, by editors and by tools for models as soon as it is there.
+const KEPT_ABSENT: [&str; 9] =
+    [".git/hooks", ".git/config", ".haft", ".vscode", ".idea", ".claude", ".cursor", ".codex", ".gemini"];
+
+/// What a sandbox keeps as it is in a writable folder: protected paths of its own. Those in deeper folders and those
+/// that a pattern names aren't among them, and of `.git` only what makes programs run.
+pub fn kept_in(root: &str) -> Vec<Kept> {
+    // In a workspace `.gradle` is what builds write.
+    let is_plain = |line: &&str| {
+        !line.contains('*') && ![".git", ".gradle"].contains(line) && !KEPT_ABSENT.contains(line)
+    };
+    let named = PROTECTED.iter().map(|line| line.strip_prefix("**/").unwrap_or(line).trim_end_matches("/**"));
+    let at = |name: &str| format!("{}/{name}", root.trim_end_matches('/'));
+    let absent = KEPT_ABSENT.iter().map(|name| Kept { path: at(name), even_absent: true });
+    absent.chain(named.filter(is_plain).map(|name| Kept { path: at(name), even_absent: false })).collect()
+}
+
+/// What a sandbox hides in the user's home: folders and files of keys, tokens and saved logins.
+pub fn hidden_in(home: &str) -> Vec<String> {
+    HIDDEN.iter().map(|name| format!("{}/{name}", home.trim_end_matches('/'))).collect()
+}
+
+/// The secrets of a home folder by name, for who can't look for patterns.
+const HIDDEN: [&str; 37] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".oci",
+    ".netrc",
+    ".git-credentials",
+    ".pgpass",
+    ".my.cnf",
+    ".vault-token",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".password-store",
+    ".mozilla",
+    ".thunderbird",
+    ".bash_history",
+    ".zsh_history",
+    ".claude.json",
+    ".terraform.d/credentials.tfrc.json",
+    ".docker/config.json",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".m2/settings.xml",
+    ".m2/settings-security.xml",
+    ".gradle/gradle.properties",
+    ".composer/auth.json",
+    ".local/share/keyrings",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/hub",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".config/microsoft-edge",
+];
+
 static PROTECTED_RULES: LazyLock<Gitignore> = LazyLock::new(|| rules(&PROTECTED));
 static SENSITIVE_RULES: LazyLock<Gitignore> = LazyLock::new(|| rules(&SENSITIVE));
 
@@ -278,6 +343,23 @@ mod tests {
         for path in no {
             assert!(!is_protected(path), "{path}");
         }
+    }
+
+    #[test]
+    fn what_a_sandbox_keeps_and_hides() {
+        let kept = kept_in("/w/");
+        let find = |path: &str| kept.iter().find(|kept| kept.path == path).map(|kept| kept.even_absent);
+        assert_eq!(find("/w/.git/hooks"), Some(true));
+        assert_eq!(find("/w/.haft"), Some(true));
+        assert_eq!(find("/w/.github/workflows"), Some(false));
+        assert_eq!(find("/w/.envrc"), Some(false));
+        assert_eq!(find("/w/.git"), None);
+        assert!(kept.iter().all(|kept| is_protected(&format!("{}/x", kept.path))), "{kept:?}");
+        let mut paths: Vec<&str> = kept.iter().map(|kept| kept.path.as_str()).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        assert_eq!(paths.len(), kept.len());
+        assert!(hidden_in("/home/u").contains(&"/home/u/.ssh".to_owned()));
     }
 
     #[test]

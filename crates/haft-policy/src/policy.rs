@@ -55,6 +55,21 @@ pub struct Policy {
     pub private: Vec<String>,
     /// What brings strangers' words besides the tools that say so, written as rules.
     pub untrusted: Vec<String>,
+    /// What keeps commands in.
+    pub confines: Confines,
+}
+
+/// What the sandbox keeps the commands of built-in tools from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Confines {
+    /// There is none.
+    #[default]
+    Nothing,
+    /// Something of what it should do can't be done here, or the network is open.
+    Partly,
+    /// They change nothing outside the workspace and temporary folders, touch no protected path, read no secret of the
+    /// home folder and reach no host but allowed ones.
+    Wholly,
 }
 
 impl Policy {
@@ -79,12 +94,18 @@ impl Policy {
             marks: Marks::default(),
             private: Vec::new(),
             untrusted: Vec::new(),
+            confines: Confines::Nothing,
         }
     }
 
     /// Whether a deny rule for `read` covers the path, so that a walk leaves it out.
     pub fn denies_read(&self, path: &RealPath) -> bool {
         self.rules_of(Action::Deny).any(|rule| rule.covers_read(path))
+    }
+
+    /// The files and folders that deny rules keep from being read, where a rule names just one. A sandbox hides them.
+    pub fn hidden_places(&self) -> Vec<String> {
+        self.rules_of(Action::Deny).filter_map(Rule::read_place).collect()
     }
 
     /// Whether a deny rule for `edit` covers the path, so that what changes a whole tree leaves it out.
@@ -197,5 +218,21 @@ mod tests {
         assert!(
             !policy.is_inside(&RealPath::new("/", "spill/2")) && !policy.is_inside(&RealPath::new("/", "w2"))
         );
+    }
+
+    #[test]
+    fn a_sandbox_hides_what_a_deny_rule_names() {
+        use crate::Action::{Allow, Deny};
+        let rules = [
+            (Deny, "read(secret/**)"),
+            (Deny, "read(./a/k.txt)"),
+            (Deny, "read(/b/)"),
+            (Deny, "read(*.key)"),
+            (Deny, "read(c/*/x)"),
+            (Allow, "read(d/**)"),
+            (Deny, "edit(e/**)"),
+        ];
+        let policy = crate::sample::policy(crate::Mode::Default, &rules);
+        assert_eq!(policy.hidden_places(), ["/w/secret", "/w/a/k.txt", "/conf/b"]);
     }
 }

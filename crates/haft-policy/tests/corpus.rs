@@ -3,13 +3,18 @@
 //!
 //! They are judged as calls of `bash` in `default` mode in the trusted workspace /w under `corpus/rules.toml`.
 //! Paths are resolved by text alone over the few files and folders of the stage; nothing is a link.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and reads a page itself"
+)]
 
 mod lexical;
 
-use haft_policy::{Action, Mode, Policy, judge};
+use haft_policy::{Action, Confines, Mode, Policy, judge};
 use lexical::{bash, judged_line, rule, stated};
-use std::sync::Arc;
+use std::{env, fmt::Write as _, fs, path::Path, sync::Arc};
 
 const DANGEROUS: &str = include_str!("corpus/dangerous.txt");
 const EVERYDAY: &str = include_str!("corpus/everyday.txt");
@@ -144,6 +149,52 @@ fn at_least_250_dangerous_and_300_everyday_lines() {
         lines.sort_unstable();
         let twice: Vec<&[&str]> = lines.windows(2).filter(|pair| pair[0] == pair[1]).collect();
         assert!(twice.is_empty(), "{twice:?}");
+    }
+}
+
+/// How many lines of a list are asked, in a mode and with or without a sandbox, without any rule.
+fn asked(entries: &[Entry], mode: Mode, confines: Confines) -> usize {
+    let mut policy = lexical::bare_policy(mode);
+    policy.confines = confines;
+    let policy = Arc::new(policy);
+    entries.iter().filter(|entry| verdict(&entry.line, &policy).0 != "allow").count()
+}
+
+/// The page about the sandbox says how many questions it saves.
+#[test]
+fn a_sandbox_saves_questions() {
+    const RENEW: &str = "HAFT_RENEW";
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sandbox.md");
+    let entries = entries(EVERYDAY);
+    let mut now = String::from("| without any rule, of 404 lines | asked |\n|---|---:|\n")
+        .replace("404", &entries.len().to_string());
+    for (name, mode, confines) in [
+        ("`default`, with or without a sandbox", Mode::Default, Confines::Wholly),
+        ("`auto` without a sandbox", Mode::Auto, Confines::Nothing),
+        ("`auto` in a sandbox that isn't whole", Mode::Auto, Confines::Partly),
+        ("`auto` in the sandbox", Mode::Auto, Confines::Wholly),
+    ] {
+        writeln!(now, "| {name} | {} |", asked(&entries, mode, confines)).unwrap();
+    }
+    println!("{now}");
+    let page = fs::read_to_string(&file).unwrap();
+    let (before, rest) = page.split_once("<!-- saved:begin -->\n").unwrap();
+    let (printed, after) = rest.split_once("<!-- saved:end -->").unwrap();
+    if env::var_os(RENEW).is_some() {
+        fs::write(&file, format!("{before}<!-- saved:begin -->\n{now}<!-- saved:end -->{after}")).unwrap();
+        return;
+    }
+    assert_eq!(printed, now, "{RENEW}=1 cargo test -p haft-policy --test corpus writes docs/sandbox.md");
+}
+
+/// A sandbox takes the place of questions, never of a denial.
+#[test]
+fn in_a_sandbox_what_is_denied_stays_denied() {
+    let mut policy = lexical::policy(Mode::Auto);
+    policy.confines = Confines::Wholly;
+    let policy = Arc::new(policy);
+    for entry in entries(DANGEROUS).iter().filter(|entry| entry.verdict == "deny") {
+        assert_eq!(verdict(&entry.line, &policy).0, "deny", "{}", entry.written);
     }
 }
 

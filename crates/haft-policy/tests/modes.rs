@@ -10,7 +10,7 @@
 mod lexical;
 
 use haft_core::{Effects, Permission, Risk, Spec, Touch, Why};
-use haft_policy::{Action, Grant, HookWord, JudgedPath, Mark, Mode, Pin, Policy, Subject, judge};
+use haft_policy::{Action, Confines, Grant, HookWord, JudgedPath, Mark, Mode, Pin, Policy, Subject, judge};
 use lexical::{bare_policy, bash, real, rule};
 use std::{env, fmt::Write, fs, path::Path, sync::Arc};
 
@@ -101,6 +101,19 @@ fn heard(call: Subject, action: Action) -> Subject {
     Subject { hooks: vec![word], ..call }
 }
 
+/// A line that runs in the sandbox where there is one.
+fn confined(line: &str, more: &[Touch<haft_core::RealPath>]) -> Subject {
+    let subject = bash(line);
+    let mut touches = subject.effects.touches().to_vec();
+    touches.extend_from_slice(more);
+    let spec = Spec::clone(&subject.spec).confined();
+    Subject { spec: Arc::new(spec), effects: Effects::Only(touches), ..subject }
+}
+
+fn wholly(policy: &mut Policy) {
+    policy.confines = Confines::Wholly;
+}
+
 fn untrusted(policy: &mut Policy) {
     policy.trusted = false;
 }
@@ -126,6 +139,9 @@ fn kinds() -> Vec<Kind> {
         Kind::new("write haft's own settings", writing("/home/u/.config/haft/config.toml")),
         Kind::new("`bash` that only reads: `git status`", bash("git status")),
         Kind::new("`bash` that may do anything: `make`", bash("make")),
+        Kind::new("the same in a sandbox that holds", confined("make", &[])).under(wholly),
+        Kind::new("the same out of that sandbox (`outside`)", confined("make", &[Touch::Unconfined]))
+            .under(wholly),
         Kind::new("`bash` that destroys: `rm -rf target`", bash("rm -rf target")),
         Kind::new("`bash` that is never allowed: `rm -rf /`", bash("rm -rf /")),
         Kind::new("`fetch` a page", fetching("example.com")),

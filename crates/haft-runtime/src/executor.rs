@@ -20,7 +20,7 @@ use crate::{
     call::{Call, End},
     catalogue::Offer,
     intake::{self, Around, Resolution, Stated},
-    lend::Parent,
+    lend::{self, Parent},
     prune::prune,
     run::{self, Lease, Purpose, Ran, RunTask, Stopwatch},
     running::Running,
@@ -31,7 +31,7 @@ use haft_core::{
     AnyTool, Bound, CallId, Ended, Exposure, Failure, FailureKind, FileLock, Outcome, RealPath, Request,
     SessionView, StateFolder, Touch, TraceStep, Why, World,
 };
-use haft_policy::{HookWord, Pin, Subject};
+use haft_policy::{HookWord, Pin};
 use serde_json::Value;
 use std::{
     sync::{Arc, OnceLock},
@@ -377,7 +377,8 @@ impl Executor {
         call.watch = Some(watch.clone());
         let purpose = if ready.offer.tool.starts_processes() { Purpose::Program } else { Purpose::Run };
         let lease = Lease::new(stated.subject.effects.clone(), call.session.policies(), purpose)
-            .with_variables(variables(&stated.subject, &call.session.policy().temp))
+            .with_variables(lend::variables(&stated.subject, &call.session.policy().temp))
+            .confined(lend::allowance(&stated.subject, &call.session.policy().temp))
             .with_keeper(
                 call.session
                     .is_recorded()
@@ -445,18 +446,6 @@ impl Executor {
                 .iter()
                 .all(|touch| touch.path().is_some_and(|path| path.absolute().starts_with(&folder)))
     }
-}
-
-/// What the processes of a call get on top: where temporary files are free, and that git which is only asked is kept
-/// from running programs.
-fn variables(subject: &Subject, temp: &[String]) -> Vec<(String, String)> {
-    let mut variables: Vec<(String, String)> =
-        temp.first().map(|temp| ("TMPDIR".to_owned(), temp.clone())).into_iter().collect();
-    if subject.read_only && subject.lines.iter().any(|line| !line.neutral_git.is_empty()) {
-        variables
-            .extend(intake::NEUTRAL.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-    }
-    variables
 }
 
 /// What a call will hold.

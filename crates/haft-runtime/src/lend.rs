@@ -3,11 +3,12 @@
 use crate::{
     call::Call,
     executor::Executor,
-    intake::Stated,
+    intake::{self, Stated},
     run::{Lease, NestedCalls, Purpose, Stopwatch},
     session::Session,
 };
-use haft_core::{Cancel, Cx, Effects, SessionView, Sink};
+use haft_core::{Allowance, Cancel, Cx, Effects, RealPath, SessionView, Sink, Touch};
+use haft_policy::{Access, Subject};
 use std::{
     sync::{Arc, atomic::AtomicU64},
     time::Duration,
@@ -56,4 +57,41 @@ impl Executor {
             paths: Arc::clone(&stated.paths),
         }
     }
+}
+
+/// What the processes of a call get on top: where temporary files are free, and that git which is only asked is kept
+/// from running programs.
+pub(crate) fn variables(subject: &Subject, temp: &[String]) -> Vec<(String, String)> {
+    let mut variables: Vec<(String, String)> =
+        temp.first().map(|temp| ("TMPDIR".to_owned(), temp.clone())).into_iter().collect();
+    if subject.read_only && subject.lines.iter().any(|line| !line.neutral_git.is_empty()) {
+        variables
+            .extend(intake::NEUTRAL.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    }
+    variables
+}
+
+/// What the processes of a call may do in the sandbox: what was judged that it writes, and temporary files. None where
+/// they run outside.
+pub(crate) fn allowance(subject: &Subject, temp: &[String]) -> Option<Allowance> {
+    let touches = subject.effects.touches();
+    if !subject.spec.confined || touches.contains(&Touch::Unconfined) {
+        return None;
+    }
+    let stated =
+        touches.iter().filter(|touch| touch.writes()).filter_map(Touch::path).map(RealPath::absolute);
+    let named = subject.lines.iter().flat_map(|line| &line.paths).filter_map(|named| {
+        let real = &named.path.as_ref()?.real;
+        let is_written = match named.word.access {
+            Access::Write | Access::WriteTree => true,
+            // A program may do anything with it; in the workspace, what is protected stays so.
+            Access::Named => real.is_outside(),
+            Access::Read | Access::ReadTree | Access::Tracked => false,
+        };
+        is_written.then(|| real.absolute())
+    });
+    let mut writable: Vec<String> = stated.chain(named).chain(temp.iter().cloned()).collect();
+    writable.sort();
+    writable.dedup();
+    Some(Allowance { writable })
 }

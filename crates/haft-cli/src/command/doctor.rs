@@ -2,8 +2,9 @@
 
 use super::block_on;
 use crate::{app::App, cli::DoctorArgs, print, status::Status, terminal::clean};
-use haft_core::{Cancel, Command, Processes, RealPath, Status as Exited, Stdio};
+use haft_core::{Cancel, Command, Confined, Layer, Processes, RealPath, Status as Exited, Stdio};
 use haft_os::{Beneath, OsProcesses, host};
+use haft_runtime::settings::SandboxMode;
 use serde::Serialize;
 use std::{
     collections::BTreeSet,
@@ -61,7 +62,8 @@ pub(super) fn doctor(app: &App, args: &DoctorArgs) -> anyhow::Result<Status> {
     findings.extend(programs(app));
     findings.extend([state(app), environment(app), trust(app)]);
     findings.extend(problems(app));
-    findings.extend([model_keys(app), sandbox()]);
+    findings.push(model_keys(app));
+    findings.extend(sandbox(app));
     let healthy = findings.iter().all(|finding| finding.health != Health::Fault);
     if args.json {
         print::json(&serde_json::json!({"healthy": healthy, "checks": findings}))?;
@@ -222,10 +224,76 @@ fn model_keys(app: &App) -> Finding {
     }
 }
 
-fn sandbox() -> Finding {
-    Finding::warning(
-        "sandbox",
-        "this version has none: commands that are allowed run with all of your rights",
-        "for work you don't trust, run haft in a container or a virtual machine, and stay in the default mode",
-    )
+/// Each layer that was tried, and how to get the ones that don't work.
+fn sandbox(app: &App) -> Vec<Finding> {
+    let Some(sandbox) = app.sandbox() else {
+        return vec![Finding::warning(
+            "sandbox",
+            "switched off: commands that are allowed run with all of your rights",
+            "take mode = \"off\" out of [sandbox]",
+        )];
+    };
+    let Confined { layers, gaps } = sandbox.confined();
+    let missing = |layer: Layer| !layers.contains(&layer);
+    let names: Vec<&str> = layers.iter().map(|layer| layer.name()).collect();
+    let mut findings = Vec::new();
+    if missing(Layer::Namespaces) {
+        findings.push(Finding::warning(
+            "sandbox: namespaces",
+            "a process can't have mounts and a network of its own here",
+            namespaces_fix(),
+        ));
+    }
+    if missing(Layer::Landlock) {
+        findings.push(Finding::warning(
+            "sandbox: landlock",
+            "the kernel has no Landlock, or doesn't use it",
+            "use Linux 5.13 or newer, with landlock in the list of lsm= at its start (/sys/kernel/security/lsm shows it)",
+        ));
+    }
+    if missing(Layer::Seccomp) {
+        findings.push(Finding::warning(
+            "sandbox: seccomp",
+            "system calls can't be refused here",
+            "use a kernel with CONFIG_SECCOMP_FILTER, on x86-64, aarch64 or riscv64",
+        ));
+    }
+    let detail = format!("commands run in {}", names.join(", "));
+    findings.insert(
+        0,
+        if gaps.is_empty() {
+            Finding::ok("sandbox", detail)
+        } else {
+            let required = app.settings.sandbox.mode() == SandboxMode::Required;
+            let what =
+                if required { "required, so no command runs" } else { "they aren't kept from everything" };
+            let text = format!("{detail}; {what}: {}", gaps.join("; "));
+            if required {
+                Finding::fault("sandbox", text, "mend what is named below, or set mode = \"preferred\"")
+            } else {
+                Finding::warning("sandbox", text, "mend what is named below")
+            }
+        },
+    );
+    findings
+}
+
+/// What most likely stands in the way.
+fn namespaces_fix() -> String {
+    let read = |path: &str| {
+        let bytes = host::read_file(Path::new(path), RELEASE_MAX_BYTES).ok().flatten()?;
+        Some(String::from_utf8_lossy(&bytes).trim().to_owned())
+    };
+    if read("/proc/sys/user/max_user_namespaces").as_deref() == Some("0") {
+        return "sudo sysctl -w user.max_user_namespaces=15000".to_owned();
+    }
+    if read("/proc/sys/kernel/unprivileged_userns_clone").as_deref() == Some("0") {
+        return "sudo sysctl -w kernel.unprivileged_userns_clone=1".to_owned();
+    }
+    if read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").as_deref() == Some("1") {
+        return "allow it for haft by an AppArmor profile (`userns,`), or sudo sysctl -w \
+                kernel.apparmor_restrict_unprivileged_userns=0"
+            .to_owned();
+    }
+    "use Linux 5.12 or newer; in a container, let unshare and mount pass its filter".to_owned()
 }

@@ -173,6 +173,7 @@ fn effects(effects: &Effects<RealPath>) -> Vec<String> {
             Touch::ReadTree(at) => field("reads in", &path(at)),
             Touch::Host(host) => field("contacts", host),
             Touch::Session(_) => Vec::new(),
+            Touch::Unconfined => field("sandbox", "none: it may change and reach whatever you may"),
         });
     }
     let left_out = shown.count().saturating_sub(TOUCHES_MAX);

@@ -20,6 +20,7 @@ mod place;
 mod reports;
 mod resume;
 mod rules;
+mod sandbox;
 mod secrets;
 mod serving;
 mod taint;

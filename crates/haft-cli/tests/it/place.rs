@@ -48,6 +48,18 @@ impl Place {
         place
     }
 
+    /// The same in a folder of which it is known where it lies.
+    pub fn within(folder: &Path) -> Self {
+        let place = Self { folder: tempfile::tempdir_in(folder).unwrap() };
+        fs::create_dir_all(place.workspace().join(".git")).unwrap();
+        place
+    }
+
+    /// A path beside the workspace.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
     /// The workspace.
     pub fn workspace(&self) -> PathBuf {
         self.folder.path().join("workspace")

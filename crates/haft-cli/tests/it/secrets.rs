@@ -27,7 +27,8 @@ fn case_f42_no_secret_reaches_a_command_folder() {
         json!({"name": "peek", "description": "Looks.", "command": ["sh", "peek.sh", above.to_string()]});
     place.write(".haft/tools/peek/tool.json", &manifest.to_string());
     place.write(".haft/tools/peek/peek.sh", PEEK);
-    place.write_home("config.toml", "[environment]\npass = [\"PASSED_BY_NAME\"]\n");
+    place
+        .write_home("config.toml", "[environment]\npass = [\"PASSED_BY_NAME\"]\n[sandbox]\nmode = \"off\"\n");
     let line = json!({"command": format!("sh .haft/tools/peek/peek.sh {above}")}).to_string();
     for (tool, input) in [("peek", "{}"), ("bash", line.as_str())] {
         let child = place

@@ -168,7 +168,12 @@ mod tests {
 
     #[test]
     fn records_come_back_as_they_were_sent() {
-        let records = [Record::Started { pid: 77 }, Record::Ended { pid: 77, status: 0x0900 }, Record::Gone, Record::Failed { step: 4, errno: 1 }];
+        let records = [
+            Record::Started { pid: 77 },
+            Record::Ended { pid: 77, status: 0x0900 },
+            Record::Gone,
+            Record::Failed { step: 4, errno: 1 },
+        ];
         for record in records {
             assert_eq!(Record::from_bytes(record.to_bytes()), Some(record));
         }

@@ -151,7 +151,9 @@ fn no_sandbox(step: i32, errno: i32) -> Failure {
     let error = io::Error::from_raw_os_error(errno);
     Failure::new(
         FailureKind::Unavailable,
-        format!("the sandbox couldn't be put up, so nothing ran ({what}: {error}); try again, or tell the user to run `haft doctor`"),
+        format!(
+            "the sandbox couldn't be put up, so nothing ran ({what}: {error}); try again, or tell the user to run `haft doctor`"
+        ),
     )
 }
 

@@ -20,6 +20,8 @@ const MOVE_MOUNT_F_EMPTY_PATH: c_uint = 4;
 const RDONLY: u64 = 1;
 /// Beyond this no capability is known.
 const CAPABILITY_MAX: c_ulong = 63;
+/// Installs a filter of system calls.
+const FILTER: c_uint = 1;
 
 /// What a new process starts with: namespaces of its own.
 pub(crate) fn clone_flags(plan: Option<&Plan>) -> c_int {
@@ -74,7 +76,11 @@ pub(crate) unsafe fn build(plan: &mut Plan) -> Result<(), (u8, io::Error)> {
                 Step::Empty(path) => empty(path),
                 Step::Blank(path) => take(c"/dev/null").and_then(|tree| place(tree, path)),
                 Step::Processes => {
-                    if namespaces.own_processes { processes() } else { Ok(()) }
+                    if namespaces.own_processes {
+                        processes()
+                    } else {
+                        Ok(())
+                    }
                 }
             };
             done.map_err(at(4))?;
@@ -123,11 +129,8 @@ pub(crate) unsafe fn lock(plan: &Plan) -> io::Result<()> {
             check_long(libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0))?;
         }
         for program in &plan.seccomp {
-            let program = libc::sock_fprog {
-                len: c_ushort(program.len()),
-                filter: program.as_ptr().cast_mut().cast(),
-            };
-            const FILTER: c_uint = 1;
+            let program =
+                libc::sock_fprog { len: c_ushort(program.len()), filter: program.as_ptr().cast_mut().cast() };
             check_long(libc::syscall(libc::SYS_seccomp, FILTER, 0, &raw const program))?;
         }
     }
@@ -177,7 +180,10 @@ unsafe fn write(path: &CStr, text: &[u8]) -> io::Result<()> {
 /// A copy of what is mounted at a path and beneath it.
 unsafe fn take(path: &CStr) -> io::Result<c_int> {
     let recursive = libc::AT_RECURSIVE.cast_unsigned();
-    let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC.cast_unsigned() | recursive | libc::AT_SYMLINK_NOFOLLOW.cast_unsigned();
+    let flags = OPEN_TREE_CLONE
+        | libc::O_CLOEXEC.cast_unsigned()
+        | recursive
+        | libc::AT_SYMLINK_NOFOLLOW.cast_unsigned();
     // SAFETY: a path that ends in a zero.
     let tree = unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) };
     check_long(tree)?;
@@ -189,14 +195,8 @@ unsafe fn place(tree: c_int, path: &CStr) -> io::Result<()> {
     // SAFETY: paths that end in a zero; the descriptor is this process's own.
     unsafe {
         let flags = MOVE_MOUNT_F_EMPTY_PATH;
-        let moved = libc::syscall(
-            libc::SYS_move_mount,
-            tree,
-            NO_PATH.as_ptr(),
-            libc::AT_FDCWD,
-            path.as_ptr(),
-            flags,
-        );
+        let moved =
+            libc::syscall(libc::SYS_move_mount, tree, NO_PATH.as_ptr(), libc::AT_FDCWD, path.as_ptr(), flags);
         let done = check_long(moved);
         libc::close(tree);
         done
@@ -224,7 +224,9 @@ unsafe fn empty(path: &CStr) -> io::Result<()> {
     let flags = c_ulong::from(libc::MS_NOSUID | libc::MS_NODEV | libc::MS_RDONLY);
     let kind = c"tmpfs".as_ptr();
     // SAFETY: texts that end in a zero.
-    check(unsafe { libc::mount(kind, path.as_ptr(), kind, flags, c"size=4k,mode=0555".as_ptr().cast::<c_void>()) })
+    check(unsafe {
+        libc::mount(kind, path.as_ptr(), kind, flags, c"size=4k,mode=0555".as_ptr().cast::<c_void>())
+    })
 }
 
 unsafe fn processes() -> io::Result<()> {
@@ -284,7 +286,7 @@ unsafe fn send_descriptor(to: c_int, descriptor: c_int) -> io::Result<()> {
     // SAFETY: the structures live on this stack; the message has one byte and one descriptor.
     unsafe {
         let mut control = std::mem::MaybeUninit::<Control>::zeroed().assume_init();
-        control.header.cmsg_len = libc::CMSG_LEN(4) as _;
+        control.header.cmsg_len = usize::try_from(libc::CMSG_LEN(4)).unwrap_or(0);
         control.header.cmsg_level = libc::SOL_SOCKET;
         control.header.cmsg_type = libc::SCM_RIGHTS;
         control.descriptor = descriptor;
@@ -292,8 +294,12 @@ unsafe fn send_descriptor(to: c_int, descriptor: c_int) -> io::Result<()> {
         message.msg_iov = &raw mut part;
         message.msg_iovlen = 1;
         message.msg_control = (&raw mut control).cast();
-        message.msg_controllen = size_of::<Control>() as _;
-        check_long(libc::sendmsg(to, &raw const message, libc::MSG_NOSIGNAL) as c_long)
+        message.msg_controllen = size_of::<Control>();
+        if libc::sendmsg(to, &raw const message, libc::MSG_NOSIGNAL) == 1 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
     }
 }
 

@@ -5,8 +5,8 @@
 
 use haft_core::Confinement;
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset,
-    RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, Scope,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath, PathFd,
+    Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, Scope,
 };
 use std::{
     os::fd::OwnedFd,
@@ -49,7 +49,9 @@ pub(super) fn rules(
     opened: &[String],
     closes_network: bool,
 ) -> Result<Option<OwnedFd>, RulesetError> {
-    let mut rules = Ruleset::default().set_compatibility(CompatLevel::BestEffort).handle_access(AccessFs::from_all(NEWEST))?;
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(NEWEST))?;
     if closes_network {
         rules = rules.handle_access(AccessNet::from_all(NEWEST))?;
     }
@@ -98,7 +100,11 @@ pub(super) fn standing(path: &Path) -> &Path {
 }
 
 /// Grants what is there; a path that isn't grants nothing.
-fn grant(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, RulesetError> {
+fn grant(
+    rules: RulesetCreated,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
     let Ok(handle) = PathFd::new(path) else { return Ok(rules) };
     let is_folder = std::fs::metadata(path).is_ok_and(|meta| meta.is_dir());
     let access = if is_folder { access } else { access & AccessFs::from_file(NEWEST) };

@@ -14,7 +14,7 @@ mod proxy;
 mod seccomp;
 mod sockets;
 
-pub(crate) use enter::{build, clone_flags, go_to_folder, lock, give_up_rights};
+pub(crate) use enter::{build, clone_flags, give_up_rights, go_to_folder, lock};
 pub(crate) use placeholder::Placeholders;
 pub(crate) use plan::{Layers, Plan};
 pub(crate) use proxy::{Proxy, variables};

@@ -40,7 +40,8 @@ pub(super) fn steps(confinement: &Confinement, opened: &[String], sockets: &[Str
     let mut writable: Vec<PathBuf> = all.filter(|path| path.exists()).map(Path::to_owned).collect();
     writable.sort();
     writable.dedup();
-    let is_opened = |path: &Path| opened.iter().any(|open| path.starts_with(open) || Path::new(open).starts_with(path));
+    let is_opened =
+        |path: &Path| opened.iter().any(|open| path.starts_with(open) || Path::new(open).starts_with(path));
     let mut kept = BTreeSet::new();
     let mut fastened = BTreeSet::new();
     for Kept { path, .. } in &confinement.kept {
@@ -117,7 +118,10 @@ mod tests {
         ];
         assert_eq!(steps(&confinement, &[], &[]), expected);
         let opened = steps(&confinement, &[at("w/.git/config")], &[]);
-        assert!(!opened.contains(&Step::Keep(c("w/.git/config"))) && opened.contains(&Step::Keep(c("w/.git/hooks"))));
+        assert!(
+            !opened.contains(&Step::Keep(c("w/.git/config")))
+                && opened.contains(&Step::Keep(c("w/.git/hooks")))
+        );
         let outside = steps(&confinement, &[at("new")], &[]);
         assert_eq!(outside[0], Step::Take(CString::new(root.to_str().unwrap()).unwrap()));
     }

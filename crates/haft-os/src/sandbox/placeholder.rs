@@ -34,14 +34,17 @@ impl Placeholders {
             return Ok(Self { paths: Vec::new(), note, shared: None });
         }
         fs::create_dir_all(state).map_err(trouble)?;
-        let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(&note).map_err(trouble)?;
+        let mut file =
+            OpenOptions::new().append(true).create(true).mode(0o600).open(&note).map_err(trouble)?;
         file.lock_shared().map_err(trouble)?;
         let mut made: BTreeSet<PathBuf> =
             fs::read_to_string(&note).unwrap_or_default().lines().map(PathBuf::from).collect();
         let mut paths = BTreeSet::new();
         for kept in kept.iter().filter(|kept| kept.even_absent) {
             let path = Path::new(&kept.path);
-            if let Some(other) = path.ancestors().find(|ancestor| made.contains(*ancestor) && ancestor.is_dir()) {
+            if let Some(other) =
+                path.ancestors().find(|ancestor| made.contains(*ancestor) && ancestor.is_dir())
+            {
                 paths.insert(other.to_string_lossy().into_owned());
                 continue;
             }
@@ -111,7 +114,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (root, state) = (folder.path().join("w"), folder.path().join("s"));
         fs::create_dir_all(root.join("a")).unwrap();
-        let kept = |name: &str, even_absent| Kept { path: root.join(name).to_str().unwrap().to_owned(), even_absent };
+        let kept = |name: &str, even_absent| Kept {
+            path: root.join(name).to_str().unwrap().to_owned(),
+            even_absent,
+        };
         let kept = [kept(".git/hooks", true), kept(".x", true), kept(".y", false), kept("a", true)];
         let one = Placeholders::make(&kept, &state).unwrap();
         let two = Placeholders::make(&kept, &state).unwrap();

@@ -8,7 +8,7 @@ use std::{
     borrow::Cow,
     ffi::CString,
     os::{
-        fd::{AsRawFd as _, OwnedFd},
+        fd::{AsRawFd, OwnedFd},
         unix::net::UnixStream,
     },
 };
@@ -45,8 +45,12 @@ impl Layers {
             match &confinement.network {
                 Reach::Open => {}
                 Reach::Closed if self.seccomp => {}
-                Reach::Hosts(_) if self.seccomp => gaps.push("no host can be reached, also no allowed one".into()),
-                Reach::Closed | Reach::Hosts(_) => gaps.push("the network can be reached".into()),
+                Reach::Hosts(_) if self.seccomp => {
+                    gaps.push("no host can be reached, also no allowed one".into());
+                }
+                Reach::Closed | Reach::Hosts(_) => {
+                    gaps.push("the network can be reached".into());
+                }
             }
         }
         if !self.seccomp {
@@ -106,8 +110,11 @@ impl Plan {
         (path, folder): (&str, &OwnedFd),
     ) -> Result<(Self, Option<UnixStream>), Failure> {
         let failed = |what: &str, why: String| {
-            Failure::new(FailureKind::Unavailable, format!("the sandbox can't be prepared: {what}; nothing ran"))
-                .diagnose(why)
+            Failure::new(
+                FailureKind::Unavailable,
+                format!("the sandbox can't be prepared: {what}; nothing ran"),
+            )
+            .diagnose(why)
         };
         let opened = &allowance.writable;
         let is_open = confinement.network == Reach::Open;
@@ -115,8 +122,8 @@ impl Plan {
         let namespaces = if layers.namespaces {
             let handover = match &confinement.network {
                 Reach::Hosts(_) => {
-                    let (here, there) =
-                        UnixStream::pair().map_err(|error| failed("no socket for its proxy", error.to_string()))?;
+                    let (here, there) = UnixStream::pair()
+                        .map_err(|error| failed("no socket for its proxy", error.to_string()))?;
                     ours = Some(here);
                     Some(there)
                 }
@@ -132,7 +139,7 @@ impl Plan {
                 taken: vec![-1; taken],
                 own_network: !is_open,
                 own_processes: layers.own_processes,
-                handover: handover.as_ref().map(|socket| socket.as_raw_fd()),
+                handover: handover.as_ref().map(AsRawFd::as_raw_fd),
                 _handover: handover,
             })
         } else {
@@ -153,9 +160,11 @@ impl Plan {
         } else {
             Vec::new()
         };
-        let stat = fstat(folder).map_err(|error| failed("the folder can't be looked at", error.to_string()))?;
+        let stat =
+            fstat(folder).map_err(|error| failed("the folder can't be looked at", error.to_string()))?;
         let folder = CString::new(path).map_err(|error| failed("the folder's name", error.to_string()))?;
-        let plan = Self { namespaces, landlock, seccomp, folder, folder_identity: (stat.st_dev, stat.st_ino) };
+        let plan =
+            Self { namespaces, landlock, seccomp, folder, folder_identity: (stat.st_dev, stat.st_ino) };
         Ok((plan, ours))
     }
 

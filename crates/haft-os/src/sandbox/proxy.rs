@@ -112,9 +112,12 @@ impl Allowed {
             },
         };
         if !is_exact
-            && let Some((address, what)) = found.iter().find_map(|address| Some((address, not_public(*address)?)))
+            && let Some((address, what)) =
+                found.iter().find_map(|address| Some((address, not_public(*address)?)))
         {
-            return Err(format!("{host} means {address}, {what}, which isn't reached; allow {host}:{port} if it is meant"));
+            return Err(format!(
+                "{host} means {address}, {what}, which isn't reached; allow {host}:{port} if it is meant"
+            ));
         }
         let first = found.first().ok_or_else(|| format!("{host} has no address"))?;
         Ok(SocketAddr::new(*first, port))
@@ -126,15 +129,15 @@ async fn answer(mut stream: TcpStream, allowed: &Allowed) -> io::Result<()> {
         return refuse(&mut stream, "400 Bad Request", "this is a proxy for HTTP requests").await;
     };
     let Some(asked) = Asked::of(&head) else {
-        return refuse(&mut stream, "400 Bad Request", "name a host by CONNECT or a whole http:// address").await;
+        return refuse(&mut stream, "400 Bad Request", "name a host by CONNECT or a whole http:// address")
+            .await;
     };
     let to = match allowed.address(&asked.host, asked.port).await {
         Ok(to) => to,
         Err(why) => return refuse(&mut stream, "403 Forbidden", &why).await,
     };
-    let mut there = match timeout(PATIENCE, TcpStream::connect(to)).await {
-        Ok(Ok(there)) => there,
-        _ => return refuse(&mut stream, "502 Bad Gateway", &format!("{to} can't be reached")).await,
+    let Ok(Ok(mut there)) = timeout(PATIENCE, TcpStream::connect(to)).await else {
+        return refuse(&mut stream, "502 Bad Gateway", &format!("{to} can't be reached")).await;
     };
     match asked.request {
         None => stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
@@ -169,14 +172,17 @@ impl Asked {
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         let own = |line: &&str| {
             let name = line.split(':').next().unwrap_or_default().to_ascii_lowercase();
-            !["host", "connection", "proxy-connection", "proxy-authorization", "keep-alive"].contains(&name.as_str())
+            !["host", "connection", "proxy-connection", "proxy-authorization", "keep-alive"]
+                .contains(&name.as_str())
         };
-        let kept: String = fields.split("\r\n").filter(|line| !line.is_empty()).filter(own).fold(
-            String::new(),
-            |all, line| all + line + "\r\n",
-        );
+        let kept: String = fields
+            .split("\r\n")
+            .filter(|line| !line.is_empty())
+            .filter(own)
+            .fold(String::new(), |all, line| all + line + "\r\n");
         // One request a connection: the next could be for another host.
-        let request = format!("{method} {path} {version}\r\nHost: {named}\r\n{kept}Connection: close\r\n\r\n");
+        let request =
+            format!("{method} {path} {version}\r\nHost: {named}\r\n{kept}Connection: close\r\n\r\n");
         Some(Self { host, port: port.unwrap_or(80), request: Some(request) })
     }
 }

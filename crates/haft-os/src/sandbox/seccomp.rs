@@ -4,8 +4,8 @@
 //! looks into other processes, changes what the sandbox is made of, or is a large and seldom used door of the kernel.
 
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen as Length, SeccompCmpOp as Op, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch,
+    BpfProgram, SeccompAction, SeccompCmpArgLen as Length, SeccompCmpOp as Op, SeccompCondition,
+    SeccompFilter, SeccompRule, TargetArch,
 };
 use std::collections::BTreeMap;
 
@@ -115,7 +115,10 @@ pub(super) fn programs(is_closed: bool) -> Result<Vec<BpfProgram>, String> {
     }
     // The flags of this one stand in memory, where a filter can't look. Programs then use the older call.
     let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-    [(refused, libc::EPERM), (unknown, libc::ENOSYS)].map(|(rules, error)| program(rules, error)).into_iter().collect()
+    [(refused, libc::EPERM), (unknown, libc::ENOSYS)]
+        .map(|(rules, error)| program(rules, error))
+        .into_iter()
+        .collect()
 }
 
 fn program(rules: BTreeMap<i64, Vec<SeccompRule>>, error: libc::c_int) -> Result<BpfProgram, String> {

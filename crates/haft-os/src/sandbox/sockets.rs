@@ -11,7 +11,9 @@ pub(super) fn hidden(list: &str) -> Vec<String> {
     let mut sockets: Vec<String> = paths.filter(|path| path.starts_with('/')).map(str::to_owned).collect();
     sockets.sort();
     sockets.dedup();
-    sockets.retain(|path| !FOLDERS.iter().any(|folder| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))));
+    sockets.retain(|path| {
+        !FOLDERS.iter().any(|folder| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
+    });
     sockets.truncate(SOCKETS_MAX);
     FOLDERS.iter().map(|folder| (*folder).to_owned()).chain(sockets).collect()
 }

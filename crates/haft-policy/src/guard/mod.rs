@@ -4,6 +4,7 @@ mod ask;
 mod deny;
 mod destructive;
 mod disabled;
+mod escalation;
 mod first_use;
 mod hard_deny;
 mod hook;
@@ -58,7 +59,7 @@ pub(crate) enum Restriction {
 }
 
 /// All guards, in the order in which they are heard.
-pub(crate) const ALL: [&dyn Guard; 12] = [
+pub(crate) const ALL: [&dyn Guard; 13] = [
     &disabled::Disabled,
     &hard_deny::HardDeny,
     &plan::Plan,
@@ -69,6 +70,7 @@ pub(crate) const ALL: [&dyn Guard; 12] = [
     &destructive::Destructive,
     &outside::Outside,
     &hook::Hook,
+    &escalation::Escalation,
     &first_use::FirstUse,
     &own::Own,
 ];

@@ -170,6 +170,14 @@ impl Rule {
         }
     }
 
+    /// The one file or folder whose reading it covers whole; none where it covers more, or nothing.
+    pub(crate) fn read_place(&self) -> Option<String> {
+        match &self.matcher {
+            Matcher::Paths(tools, pattern) if tools.is_read_family() => pattern.place(),
+            _ => None,
+        }
+    }
+
     /// Whether it covers writing a path by whatever tool, so that what changes a whole tree leaves it out.
     pub(crate) fn covers_write(&self, path: &RealPath) -> bool {
         match &self.matcher {

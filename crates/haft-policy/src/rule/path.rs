@@ -16,6 +16,8 @@ pub(super) struct PathPattern {
     prefix: Option<Vec<String>>,
     /// Whether it ends with a component that is every name.
     is_open: bool,
+    /// Its path beneath the base, where an anchored one names just that.
+    literal: Option<String>,
 }
 
 impl PathPattern {
@@ -45,6 +47,8 @@ impl PathPattern {
             rules,
             prefix: body.contains('/').then(|| literal_prefix(body)),
             is_open: matches!(last, Some("*" | "**")),
+            literal: (body.contains('/') && !body.contains(['*', '?', '[', '\\']))
+                .then(|| body.trim_start_matches('/').to_owned()),
         })
     }
 
@@ -75,6 +79,16 @@ impl PathPattern {
             return true;
         };
         prefix.iter().all(|own| parts.next().is_none_or(|part| part == own))
+    }
+
+    /// The one file or folder that it covers whole; none for a pattern that holds at many places.
+    pub(super) fn place(&self) -> Option<String> {
+        let at = |rest: &str| format!("{}/{rest}", self.base.trim_end_matches('/'));
+        if let Some(literal) = &self.literal {
+            return Some(at(literal));
+        }
+        let folder = at(&self.prefix.as_ref().filter(|prefix| !prefix.is_empty())?.join("/"));
+        self.covers_tree(&folder).then_some(folder)
     }
 
     fn beneath<'a>(&self, path: &'a str) -> Option<&'a str> {

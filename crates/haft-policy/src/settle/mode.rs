@@ -1,7 +1,7 @@
 //! What the approval mode settles.
 
 use super::{Settlement, Settler, line::is_harmless};
-use crate::{Action, Match, Mode, Policy, Rule, RuleOrigin, Subject};
+use crate::{Action, Confines, Match, Mode, Policy, Rule, RuleOrigin, Subject};
 use haft_core::{Touch, Why};
 
 /// Promises what the table of modes says, and leaves to the tool's declaration what the mode doesn't settle.
@@ -41,7 +41,7 @@ fn edits_inside(subject: &Subject, policy: &Policy) -> bool {
         && touches.iter().all(|touch| match touch {
             Touch::Read(path) | Touch::ReadTree(path) => policy.is_inside(path),
             Touch::Write(path) | Touch::WriteTree(path) => policy.workspace.covers(path),
-            Touch::Host(_) | Touch::Command(_) | Touch::Session(_) => false,
+            Touch::Host(_) | Touch::Command(_) | Touch::Session(_) | Touch::Unconfined => false,
         })
 }
 
@@ -49,7 +49,8 @@ fn edits_inside(subject: &Subject, policy: &Policy) -> bool {
 fn is_dangerous(subject: &Subject, policy: &Policy) -> bool {
     if policy.dangerous.is_empty() {
         let is_own_change = subject.is_core() && subject.mutates;
-        return is_own_change || !(subject.read_only || subject.risk_declared);
+        let is_listed = is_own_change || !(subject.read_only || subject.risk_declared);
+        return is_listed && !is_confined(subject, policy);
     }
     let workspace = policy.workspace.absolute();
     let at = RuleOrigin { folder: workspace.clone(), workspace, ..RuleOrigin::default() };
@@ -57,6 +58,17 @@ fn is_dangerous(subject: &Subject, policy: &Policy) -> bool {
         Ok(rule) => rule.matches(subject) != Match::No,
         Err(_) => true,
     })
+}
+
+/// All it does is to run commands in a sandbox that holds.
+fn is_confined(subject: &Subject, policy: &Policy) -> bool {
+    let touches = subject.effects.touches();
+    policy.confines == Confines::Wholly
+        && subject.spec.confined
+        && touches.iter().any(|touch| matches!(touch, Touch::Command(_)))
+        && touches.iter().all(|touch| {
+            matches!(touch, Touch::Command(_) | Touch::Session(_) | Touch::Read(_) | Touch::ReadTree(_))
+        })
 }
 
 #[cfg(test)]

@@ -314,7 +314,8 @@ pub(crate) fn stated(line: JudgedLine) -> Subject {
     let spec = Spec::new("bash", "runs a command line")
         .with_aliases(&["Bash"])
         .with_category("shell")
-        .with_capabilities(&["shell.arbitrary"]);
+        .with_capabilities(&["shell.arbitrary"])
+        .confined();
     let touches = vec![Touch::Command(Arc::clone(&line.text)), Touch::Session("cwd".into())];
     Subject {
         call: CallId::outer(1),

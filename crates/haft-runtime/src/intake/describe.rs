@@ -22,5 +22,6 @@ fn one(touch: &Touch<RealPath>) -> String {
         Touch::Host(host) => format!("contacts {host}"),
         Touch::Command(line) => format!("runs {line}"),
         Touch::Session(key) => format!("changes {key}"),
+        Touch::Unconfined => "leaves the sandbox".to_owned(),
     }
 }

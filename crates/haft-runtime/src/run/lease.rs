@@ -2,10 +2,10 @@
 
 use crate::session::Keeper;
 use haft_core::{
-    BoxFuture, Cancel, Command, Effects, Entry, Exit, Failure, FailureKind, FileChange, FileKind, FileLock,
-    FileOp, FileTraits, Files, GrepHit, GrepQuery, Http, HttpRequest, HttpResponse, Listing, PathArg,
-    Processes, RealPath, Shell, Skip, Stat, Stdio, Touch, WalkOptions, WalkReport, Web, WebPage, WebRequest,
-    World, WriteMode,
+    Allowance, BoxFuture, Cancel, Command, Confined, Effects, Entry, Exit, Failure, FailureKind, FileChange,
+    FileKind, FileLock, FileOp, FileTraits, Files, GrepHit, GrepQuery, Http, HttpRequest, HttpResponse,
+    Listing, PathArg, Processes, RealPath, Shell, Skip, Stat, Stdio, Touch, WalkOptions, WalkReport, Web,
+    WebPage, WebRequest, World, WriteMode,
 };
 use haft_policy::Policy;
 use std::{ops::ControlFlow, sync::Arc};
@@ -20,6 +20,8 @@ pub(crate) struct Lease {
     policies: Vec<Arc<Policy>>,
     /// Variables that every process of the call gets on top of its own.
     variables: Vec<(String, String)>,
+    /// What its processes may do in the sandbox; none runs them outside.
+    allowance: Option<Allowance>,
     /// Remembers what is changed through it, for undo.
     keeper: Option<Arc<Keeper>>,
 }
@@ -43,6 +45,7 @@ impl Lease {
             over: Cancel::new(),
             policies,
             variables: Vec::new(),
+            allowance: None,
             keeper: None,
         })
     }
@@ -57,6 +60,13 @@ impl Lease {
         Arc::new(lease)
     }
 
+    /// The same lease, whose processes run in the sandbox with this allowance; with none, outside.
+    pub(crate) fn confined(self: Arc<Self>, allowance: Option<Allowance>) -> Arc<Self> {
+        let mut lease = Arc::unwrap_or_clone(self);
+        lease.allowance = allowance;
+        Arc::new(lease)
+    }
+
     /// The same lease, with somebody who remembers what is changed through it.
     pub(crate) fn with_keeper(self: Arc<Self>, keeper: Option<Arc<Keeper>>) -> Arc<Self> {
         let mut lease = Arc::unwrap_or_clone(self);
@@ -68,6 +78,7 @@ impl Lease {
     pub(crate) fn again(&self) -> Arc<Self> {
         Self::new(self.effects.clone(), self.policies.clone(), self.purpose)
             .with_variables(self.variables.clone())
+            .confined(self.allowance.clone())
             .with_keeper(self.keeper.clone())
     }
 
@@ -132,7 +143,7 @@ impl Lease {
                     path.covers(at) && (path == at || !self.denies(at))
                 }
                 Touch::Command(_) => true,
-                Touch::Host(_) | Touch::Session(_) => false,
+                Touch::Host(_) | Touch::Session(_) | Touch::Unconfined => false,
             }),
         };
         if judged { Ok(()) } else { Err(undeclared("read", at)) }
@@ -404,6 +415,10 @@ impl Processes for Leased<dyn Processes> {
         self.inner.shell()
     }
 
+    fn sandbox(&self) -> Option<Confined> {
+        self.inner.sandbox()
+    }
+
     fn run<'a>(
         &'a self,
         command: Command,
@@ -412,6 +427,8 @@ impl Processes for Leased<dyn Processes> {
     ) -> BoxFuture<'a, Result<Exit, Failure>> {
         let mut command = command;
         command.env.extend(self.lease.variables.iter().cloned());
+        // Whatever the tool says: it was judged by its declaration.
+        command.confined.clone_from(&self.lease.allowance);
         match self.lease.may_start() {
             // A process that was started by something the tool left behind goes with the call.
             Ok(()) => Box::pin(async move {

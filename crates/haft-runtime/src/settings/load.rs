@@ -3,7 +3,7 @@
 pub(super) mod unmatchable;
 
 use super::{
-    ModelSetting, Origin, Place, Placed, Setting, SettingsSource, TaintSetting, ToolSetting,
+    ModelSetting, Origin, Place, Placed, SandboxSetting, Setting, SettingsSource, TaintSetting, ToolSetting,
     section::{Document, Limit, List, Section},
 };
 use crate::{catalogue::Problem, hooks::Hook};
@@ -13,9 +13,10 @@ use toml::de::DeTable;
 use unmatchable::unmatchable;
 
 /// What can stand at the root.
-const SECTIONS: [&str; 7] = ["permissions", "tools", "environment", "models", "roots", "taint", "hooks"];
+const SECTIONS: [&str; 8] =
+    ["permissions", "tools", "environment", "models", "roots", "taint", "hooks", "sandbox"];
 /// What the contract has and this version doesn't act on.
-const LATER: [&str; 3] = ["sandbox", "mcp", "openapi"];
+const LATER: [&str; 2] = ["mcp", "openapi"];
 const PERMISSIONS: [&str; 6] = ["mode", "allow", "ask", "deny", "dangerous", "protectedBranches"];
 /// Keys of `[tools]` itself. A table under any name is a tool's.
 const TOOLS: [&str; 3] = ["include", "exclude", "folders"];
@@ -37,6 +38,7 @@ pub(super) struct Layer {
     pub(super) models: BTreeMap<String, ModelSetting>,
     pub(super) extra_roots: Vec<Setting<Placed>>,
     pub(super) taint: TaintSetting,
+    pub(super) sandbox: SandboxSetting,
     pub(super) hooks: Vec<Hook>,
     pub(super) problems: Vec<Problem>,
 }
@@ -100,6 +102,9 @@ impl Layer {
         }
         if let Some(section) = root.section("taint") {
             self.taint = TaintSetting::read(&section, place);
+        }
+        if let Some(section) = root.section("sandbox") {
+            self.sandbox = SandboxSetting::read(&section, place);
         }
         if let Some(section) = root.section("roots") {
             section.only(&["extra"]);
@@ -231,7 +236,7 @@ fn names_a_tool(text: &str) -> bool {
     named && (rest.is_empty() || rest.starts_with('(') || rest.starts_with(char::is_whitespace))
 }
 
-fn placed(section: &Section<'_>, key: &str, place: &Place) -> Vec<Setting<Placed>> {
+pub(super) fn placed(section: &Section<'_>, key: &str, place: &Place) -> Vec<Setting<Placed>> {
     let mut all = Vec::new();
     for item in section.texts(key).items {
         match place.absolute(&item.value) {
@@ -285,7 +290,9 @@ mod tests {
             ("roots = 1", 1, "\"roots\" must be a table", "write [roots]"),
             ("[environment]\npas = []", 2, "\"environment.pas\"", "write \"pass\""),
             ("[models.m]\nmaxTokens = -1", 2, "whole number above 0", "maxTokens"),
-            ("[sandbox]\nmode = 'on'", 1, "[sandbox] does nothing", "don't rely on it"),
+            ("[sandbox]\nmode = 'on'", 2, "unknown variant `on`", "write one of these words"),
+            ("[sandbox]\nnetwork = 'none'", 2, "no network of a sandbox", "a list of hosts"),
+            ("[sandbox]\nnetwork = ['https://a.b/']", 2, "is no host", "no https://"),
             ("[mcp.servers.x]\ncommand = 'y'", 1, "[mcp] does nothing", "don't rely on it"),
             ("[taint]\naction = 'loud'", 2, "unknown variant", "one of these words"),
             ("[taint]\nprivate = ['read(']", 2, "closing parenthesis", "like a rule"),

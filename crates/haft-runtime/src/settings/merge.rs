@@ -1,7 +1,8 @@
 //! All settings that hold for one workspace.
 
 use super::{
-    ModelSetting, Place, Placed, Scope, Setting, SettingsSource, TaintSetting, ToolSetting, load::Layer,
+    ModelSetting, Place, Placed, SandboxSetting, Scope, Setting, SettingsSource, TaintSetting, ToolSetting,
+    load::Layer,
 };
 use crate::{
     catalogue::{Problem, ToolSet},
@@ -40,6 +41,8 @@ pub struct Settings {
     pub hooks: Vec<Hook>,
     /// What becomes of data that would leave a session which strangers can speak to.
     pub taint: TaintSetting,
+    /// What commands are kept from.
+    pub sandbox: SandboxSetting,
     /// What is wrong, and what was ignored.
     pub problems: Vec<Problem>,
 }
@@ -92,6 +95,7 @@ impl Settings {
         }
         self.hooks.append(&mut layer.hooks);
         self.taint.add_weaker(layer.taint);
+        self.sandbox.add_weaker(layer.sandbox);
         self.problems.append(&mut layer.problems);
         add(&mut self.folders, layer.folders, fixed.folders, &mut self.problems);
         add(&mut self.pass_env, layer.pass_env, fixed.pass_env, &mut self.problems);

@@ -87,6 +87,11 @@ impl<'a> Section<'a> {
         self.entry(key).is_some_and(|(_, value)| value.get_ref().is_table())
     }
 
+    /// Whether a key holds a list.
+    pub(super) fn is_list(&self, key: &str) -> bool {
+        self.entry(key).is_some_and(|(_, value)| value.get_ref().is_array())
+    }
+
     /// Where a key stands.
     pub(super) fn origin(&self, key: &str) -> Origin {
         let span = self.entry(key).map(|(span, _)| span).unwrap_or_default();

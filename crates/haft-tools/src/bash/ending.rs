@@ -1,6 +1,6 @@
 //! How the end of a command is told; pure.
 
-use super::hint::hint;
+use super::hint::{BARRED, hint, is_barred};
 use crate::glob::counted;
 use haft_core::{Exit, Status};
 use serde_json::{Value, json};
@@ -49,8 +49,17 @@ impl Ending<'_> {
         if let Some(place) = self.moved_to {
             notes.push(format!("cwd now {place}"));
         }
-        if self.exit.status != Status::Code(0) {
+        let failed = self.exit.status != Status::Code(0);
+        if failed {
             notes.extend(hint(self.output).map(str::to_owned));
+        }
+        if let Some(confined) = &self.exit.confined {
+            if failed && is_barred(self.output) {
+                notes.push(BARRED.to_owned());
+            }
+            if !confined.is_whole() {
+                notes.push(format!("the sandbox isn't whole: {}", confined.gaps.join("; ")));
+            }
         }
         notes
     }
@@ -75,6 +84,7 @@ impl Ending<'_> {
             "durationMs": u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
             "cwd": cwd,
             "stopped": self.exit.survivor_count,
+            "sandbox": self.exit.confined,
         })
     }
 }
@@ -115,7 +125,7 @@ fn survivors(exit: &Exit) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_core::{StopReason, Survivor};
+    use haft_core::{Confined, Layer, StopReason, Survivor};
 
     fn exit(status: Status) -> Exit {
         Exit {
@@ -124,6 +134,7 @@ mod tests {
             survivors: Vec::new(),
             survivor_count: 0,
             report: Vec::new(),
+            confined: None,
         }
     }
 
@@ -166,6 +177,23 @@ mod tests {
         let output = "error: there was a problem with the editor 'false'\n";
         assert!(ending(output, &exit(Status::Code(1))).text().contains("git commit -m"));
         assert!(!ending(output, &exit(Status::Code(0))).text().contains("git commit -m"));
+    }
+
+    #[test]
+    fn what_the_sandbox_stopped_and_what_it_lacks_is_told() {
+        let whole = Confined { layers: vec![Layer::Namespaces], gaps: Vec::new() };
+        let confined =
+            |code, confined: Confined| Exit { confined: Some(confined), ..exit(Status::Code(code)) };
+        let output = "touch: cannot touch '/opt/x': Read-only file system\n";
+        assert!(ending(output, &confined(1, whole.clone())).text().contains("outside=true"));
+        assert!(!ending(output, &confined(0, whole.clone())).text().contains("outside"));
+        assert!(!ending("error: mismatched types\n", &confined(1, whole.clone())).text().contains("outside"));
+        assert!(!ending(output, &exit(Status::Code(1))).text().contains("outside"));
+        let partly = Confined { gaps: vec!["the network can be reached".into()], ..whole };
+        assert_eq!(
+            ending("", &confined(0, partly)).text(),
+            "[the sandbox isn't whole: the network can be reached]\n[exit 0]"
+        );
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub(crate) struct BashInput {
     pub(crate) timeout: Option<u64>,
     /// Folder for this call only
     pub(crate) cwd: Option<PathArg>,
+    /// Run outside the sandbox; the user is asked
+    #[serde(default)]
+    pub(crate) outside: bool,
     /// For the user, in 5-10 words
     #[allow(dead_code, reason = "read by those who show the call, from its raw input")]
     pub(crate) description: Option<String>,
@@ -75,7 +78,7 @@ impl BashInput {
                  use it and stop it in one command"
             ))),
             Some((name, _)) => Err(Failure::invalid(format!(
-                "/{name} is not a known property; there are command, timeout, cwd and description"
+                "/{name} is not a known property; there are command, timeout, cwd, outside and description"
             ))),
         }
     }

@@ -35,6 +35,7 @@ impl Tool for BashTool {
             .with_capabilities(&["shell.arbitrary"])
             .with_timeout(Duration::from_millis(TIMEOUT_MAX_MS) + GRACE)
             .with_display("❯", "Running")
+            .confined()
             .long_running()
     }
 
@@ -44,10 +45,12 @@ impl Tool for BashTool {
 
     fn effects(&self, input: &BashInput, _: &dyn SessionView) -> Effects {
         let command = Touch::Command(input.command.as_str().into());
-        Effects::Only(match &input.cwd {
+        let mut touches = match &input.cwd {
             Some(cwd) => vec![command, Touch::Read(cwd.clone())],
             None => vec![command, Touch::Session(SHELL_FOLDER.into())],
-        })
+        };
+        touches.extend(input.outside.then_some(Touch::Unconfined));
+        Effects::Only(touches)
     }
 
     async fn preview(&self, input: &BashInput, _: &Cx) -> Result<Preview, Failure> {
@@ -173,6 +176,7 @@ mod tests {
             survivors: Vec::new(),
             survivor_count: 0,
             report: report.to_vec(),
+            confined: None,
         }
     }
 

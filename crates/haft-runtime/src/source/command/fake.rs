@@ -177,6 +177,7 @@ impl Processes for Process {
             survivors: Vec::new(),
             survivor_count: 0,
             report: Vec::new(),
+            confined: None,
         };
         Box::pin(std::future::ready(Ok(exit)))
     }

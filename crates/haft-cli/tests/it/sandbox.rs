@@ -1,0 +1,144 @@
+//! The sandbox as a user of the command meets it.
+
+use crate::place::{Place, Ran, ended};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    process::{Command, Stdio},
+};
+
+/// A place that isn't beneath the temporary folders, which are writable in the sandbox.
+fn place() -> Place {
+    Place::within(env!("CARGO_TARGET_TMPDIR").as_ref())
+}
+
+fn bash(place: &Place, flags: &[&str], input: &Value) -> Ran {
+    let input = input.to_string();
+    let arguments: Vec<&str> = ["call"].iter().chain(flags).copied().chain(["bash", &input]).collect();
+    place.run(&arguments)
+}
+
+/// Whether this machine has all that the sandbox needs; says so where it hasn't.
+fn is_whole(place: &Place) -> bool {
+    let report = place.run(&["doctor", "--json"]).json();
+    let checks = report["checks"].as_array().unwrap();
+    let found = checks.iter().find(|check| check["name"] == "sandbox").unwrap();
+    if found["health"] != "ok" {
+        println!("left out: {}", found["detail"]);
+    }
+    found["health"] == "ok"
+}
+
+#[test]
+fn a_command_is_kept_in_and_told_the_way_out() {
+    let place = place();
+    if !is_whole(&place) {
+        return;
+    }
+    let outside = place.beside("file");
+    let line = json!({"command": format!("make_it() {{ echo x > \"$1\"; }}; echo in > made; make_it {}", outside.display())});
+    let ran = bash(&place, &["--yes"], &line);
+    assert!(ran.out.contains("Read-only file system") && ran.out.contains("outside=true"), "{ran:?}");
+    assert!(!outside.exists() && place.read("made").as_deref() == Some("in\n"));
+    let mut line = line;
+    line["outside"] = true.into();
+    let ran = bash(&place, &["--yes"], &line);
+    assert!(ran.out.contains("[exit 0]") && outside.exists(), "{ran:?}");
+}
+
+#[test]
+fn no_rule_and_no_mode_below_full_lets_a_command_out() {
+    let place = place();
+    if !is_whole(&place) {
+        return;
+    }
+    place.write_home("config.toml", "[permissions]\nallow = ['bash']\n");
+    for mode in ["default", "accept-edits", "auto", "yolo"] {
+        let inside = bash(&place, &["--mode", mode], &json!({"command": "touch a && rm a"}));
+        assert!(inside.out.contains("[exit 0]"), "{mode}: {inside:?}");
+        let out = bash(&place, &["--mode", mode], &json!({"command": "touch a", "outside": true}));
+        assert!((out.out + &out.err).contains("outside the sandbox"), "{mode}");
+        assert!(place.read("a").is_none(), "{mode}");
+    }
+}
+
+#[test]
+fn in_auto_mode_commands_run_without_a_question_and_what_leaves_does_not() {
+    let place = place();
+    if !is_whole(&place) {
+        return;
+    }
+    let run = |input: &Value| bash(&place, &["--mode", "auto"], input);
+    assert!(run(&json!({"command": "touch made && python3 -c 'print(1)' || true"})).out.contains("[exit 0]"));
+    assert!(place.read("made").is_some());
+    for input in [
+        json!({"command": "touch x", "outside": true}),
+        json!({"command": "echo x > /opt/haft-test"}),
+        json!({"command": "rm -rf /etc"}),
+        json!({"command": "echo x > .git/hooks/pre-commit"}),
+    ] {
+        let ran = run(&input);
+        assert_ne!(ran.status, 0, "{input}: {ran:?}");
+    }
+    // With an open network it isn't relied on.
+    place.write_home("config.toml", "[sandbox]\nnetwork = 'open'\n");
+    assert_ne!(run(&json!({"command": "touch later"})).status, 0);
+    place.write_home("config.toml", "[sandbox]\nmode = 'off'\n");
+    assert_ne!(run(&json!({"command": "touch later"})).status, 0);
+    assert!(place.read("later").is_none());
+}
+
+#[test]
+fn what_was_allowed_outside_can_be_done() {
+    let place = place();
+    let outside = place.beside("notes");
+    let ran = bash(&place, &["--yes"], &json!({"command": format!("echo x > {}", outside.display())}));
+    assert!(ran.out.contains("[exit 0]") && outside.exists(), "{ran:?}");
+}
+
+#[test]
+fn without_namespaces_the_rest_is_named_or_refused() {
+    let place = place();
+    if !is_whole(&place) {
+        return;
+    }
+    // As on a machine whose users may make no namespaces.
+    let within = |arguments: &[&str]| -> Ran {
+        let haft = place.command(arguments);
+        let mut command = Command::new("unshare");
+        let limit = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" \"$@\"";
+        command
+            .args(["--user", "--map-root-user", "sh", "-c", limit])
+            .arg(haft.get_program())
+            .args(haft.get_args());
+        command.current_dir(haft.get_current_dir().unwrap());
+        for (name, value) in haft.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        ended(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    };
+    let line = json!({"command": "echo ran > made; cat made"}).to_string();
+    let ran = within(&["call", "--yes", "bash", &line]);
+    assert!(
+        ran.out.contains("the sandbox isn't whole: protected paths inside the workspace can be changed"),
+        "{ran:?}"
+    );
+    assert!(ran.out.starts_with("ran\n"), "{ran:?}");
+    let doctor = within(&["doctor"]);
+    assert!(
+        doctor.out.contains("sandbox: namespaces") && doctor.out.contains("max_user_namespaces=15000"),
+        "{doctor:?}"
+    );
+    fs::remove_file(place.workspace().join("made")).unwrap();
+    // It isn't relied on.
+    let ran = within(&["call", "--mode", "auto", "bash", &line]);
+    assert!(place.read("made").is_none(), "{ran:?}");
+    place.write_home("config.toml", "[sandbox]\nmode = 'required'\n");
+    let ran = within(&["call", "--yes", "bash", &line]);
+    assert!((ran.out + &ran.err).contains("isn't whole: protected paths"), "refused");
+    assert!(place.read("made").is_none());
+    assert_eq!(within(&["doctor"]).status, 1);
+}
