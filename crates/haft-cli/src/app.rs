@@ -7,6 +7,7 @@ mod adjust;
 mod folders;
 mod grants;
 mod home;
+mod masker;
 pub(crate) mod pins;
 mod renewal;
 mod sandbox;
@@ -269,6 +270,7 @@ impl App {
             renewal: Some(Arc::new(renewal)),
             state: Some(state),
             hooks: Arc::new(hooks),
+            masker: self.masker()?,
             ..SessionSetup::new(name, tools.catalogue.clone(), policy, clock)
         };
         let session = Session::open(setup)?;

@@ -5,7 +5,7 @@ use crate::{
     Truncation, World, output::ChangedBy,
 };
 use serde_json::Value;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 use tokio::sync::oneshot;
 
 /// The key of the session's state that holds the shell's working directory, absolute.
@@ -29,6 +29,14 @@ pub trait SessionView: Send + Sync {
     /// changed, and of short ones that were read whole. Blocking.
     fn content(&self, _hash: &str) -> Option<Vec<u8>> {
         None
+    }
+    /// A text of the model's with the placeholders of masked secrets turned back into the bytes they stand for in a
+    /// file; `file` is its present content.
+    ///
+    /// # Errors
+    /// Conflict where a placeholder stands for nothing in this file.
+    fn unmask<'a>(&self, text: &'a [u8], _file: &[u8]) -> Result<Cow<'a, [u8]>, Failure> {
+        Ok(Cow::Borrowed(text))
     }
     /// A value that all processes of the session share, as it is now. Blocking, and short.
     fn shared(&self, _key: &str) -> Option<Vec<u8>> {

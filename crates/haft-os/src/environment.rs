@@ -62,6 +62,12 @@ const FIXED: &[(&str, &str)] = &[
     ("VISUAL", "false"),
 ];
 
+/// Words in the names of variables that hold credentials.
+const CREDENTIALS: [&str; 9] =
+    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "AUTH", "DATABASE_URL"];
+/// A shorter value isn't taken for a credential: it would stand in too many texts by chance.
+const CREDENTIAL_MIN_BYTES: usize = 8;
+
 /// Where programs are looked for if haft was started without a `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -129,6 +135,22 @@ impl Environment {
         allowed
             .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())))
             .collect()
+    }
+
+    /// The variables that hold credentials: those whose names say so, and the named ones. Values that are short, a path
+    /// or a plain word aren't taken for one.
+    pub fn credentials(&self, named: &[String]) -> Vec<(String, Vec<u8>)> {
+        let is_one = |name: &str, value: &str| {
+            let name = name.to_ascii_uppercase();
+            let says_so = CREDENTIALS.iter().any(|word| name.contains(word));
+            says_so && value.len() >= CREDENTIAL_MIN_BYTES && !value.starts_with('/')
+        };
+        let found = self.all.iter().filter_map(|(name, value)| {
+            let (name, value) = (name.to_str()?, value.to_str()?);
+            let is_named = named.iter().any(|known| known == name) && !value.is_empty();
+            (is_named || is_one(name, value)).then(|| (name.to_owned(), value.as_bytes().to_vec()))
+        });
+        found.collect()
     }
 
     /// Whether the block that the system shows of this process was wiped.
@@ -233,6 +255,21 @@ mod tests {
         let value = |name: &str| given.get(OsStr::new(name)).and_then(|value| value.to_str());
         assert_eq!((value("API_KEY"), value("MY_A"), value("EDITOR")), (Some("1"), Some("2"), Some("ed")));
         assert_eq!(value("OTHER"), None);
+    }
+
+    #[test]
+    fn credentials_are_told_by_their_names() {
+        let environment = environment(&[
+            ("API_KEY", "abcdefgh"),
+            ("github_token", "12345678"),
+            ("SSH_AUTH_SOCK", "/tmp/agent"),
+            ("TOKEN", "short"),
+            ("EDITOR", "some-editor"),
+            ("OWN", "value"),
+        ]);
+        let names: Vec<_> =
+            environment.credentials(&["OWN".to_owned()]).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["API_KEY", "OWN", "github_token"]);
     }
 
     #[test]

@@ -20,6 +20,19 @@ pub enum Executable {
     No,
 }
 
+/// Bytes that nobody can guess.
+///
+/// # Errors
+/// Unavailable where the system has none.
+pub fn random() -> Result<[u8; 32], Failure> {
+    let mut bytes = [0; 32];
+    let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+    match filled {
+        Ok(32) => Ok(bytes),
+        _ => Err(Failure::new(FailureKind::Unavailable, "the system has no random bytes; try again")),
+    }
+}
+
 /// The whole content of a file; none where there is no such file.
 ///
 /// # Errors

@@ -17,6 +17,7 @@ mod policy;
 mod rule;
 #[cfg(test)]
 mod sample;
+pub mod secrets;
 mod settle;
 mod subject;
 mod why_not;

@@ -76,8 +76,12 @@ impl Call {
         outer: Option<Arc<Stopwatch>>,
     ) -> Self {
         let max_bytes = haft_core::OUTPUT_MAX_BYTES;
-        let captures = CaptureSlot::new(session.spill().clone(), id.clone(), max_bytes);
-        let sink = Arc::new(CallSink::new(id.clone(), session.bus().clone(), captures.clone()));
+        let captures =
+            CaptureSlot::new(session.spill().clone(), id.clone(), max_bytes).masked(session.masks().clone());
+        let sink = Arc::new(
+            CallSink::new(id.clone(), session.bus().clone(), captures.clone())
+                .masked(session.masks().clone()),
+        );
         Self {
             id,
             session: Arc::clone(session),
@@ -208,8 +212,15 @@ impl Call {
 
     /// Applies the session's changes and writes the end down: the one terminal event.
     pub(crate) fn record(mut self, end: End) -> Ended {
-        let End { outcome, output, failure } = end;
+        let End { mut outcome, mut output, mut failure } = end;
         self.session.apply(&output);
+        let masks = self.session.masks().clone();
+        // What was sealed is masked already; what never ran isn't.
+        masks.output(&mut output);
+        masks.outcome(&mut outcome);
+        if let Some(failure) = &mut failure {
+            masks.failure(failure);
+        }
         let open = self.open.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(judgement) = open.filter(|_| self.gates.is_empty()) {
             self.judged(judgement);
@@ -221,7 +232,8 @@ impl Call {
             .map_or_else(|| self.request.tool.as_str().into(), |offer| Arc::clone(&offer.name));
         let duration = self.began.elapsed();
         let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-        let trace = self.take_trace();
+        let mut trace = self.take_trace();
+        masks.trace(&mut trace);
         if self.session.is_recorded() {
             let bytes: usize = output.content.iter().filter_map(Block::as_text).map(str::len).sum();
             let (input, effects) = self.about.take().unzip();

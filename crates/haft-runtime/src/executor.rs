@@ -378,6 +378,7 @@ impl Executor {
         let purpose = if ready.offer.tool.starts_processes() { Purpose::Program } else { Purpose::Run };
         let lease = Lease::new(stated.subject.effects.clone(), call.session.policies(), purpose)
             .with_variables(lend::variables(&stated.subject, &call.session.policy().temp))
+            .masked(call.session.masks().clone())
             .confined(lend::allowance(&stated.subject, &call.session.policy().temp))
             .with_keeper(
                 call.session
@@ -427,6 +428,8 @@ impl Executor {
             let from_spill = Self::reads_spill_only(call, approved);
             (!from_spill).then(|| (call.session.spill(), call.id.to_string()))
         };
+        // Before it is bounded, so that what goes to disk is masked too.
+        call.session.masks().output(&mut end.output);
         let before = end.output.truncation.is_some();
         seal::bound(&mut end.output, Limits::of(spec), spill);
         if let Some(truncation) = &end.output.truncation

@@ -150,7 +150,10 @@ impl Desk<'_> {
         };
         let call = self.seat.call().clone();
         self.session.bus().publish(|| Event::Asked { call: call.clone() });
-        let question = question(&stated, why, &shown, &workspace);
+        let mut question = question(&stated, why, &shown, &workspace);
+        let masks = self.session.masks();
+        masks.text(&mut question.preview.text);
+        masks.value(Arc::make_mut(&mut question.input));
         let session = question.session.clone();
         let why = question.why.clone();
         let mut asked = pin!(self.session.approver().ask(question));

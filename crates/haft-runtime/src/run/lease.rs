@@ -1,6 +1,9 @@
 //! Handles lent to one call: they refuse what wasn't judged, and everything after the call's end.
 
-use crate::session::Keeper;
+use crate::{
+    seal::Masks,
+    session::{CONTENT_MAX_BYTES, Keeper},
+};
 use haft_core::{
     Allowance, BoxFuture, Cancel, Command, Confined, Effects, Entry, Exit, Failure, FailureKind, FileChange,
     FileKind, FileLock, FileOp, FileTraits, Files, GrepHit, GrepQuery, Http, HttpRequest, HttpResponse,
@@ -22,6 +25,8 @@ pub(crate) struct Lease {
     variables: Vec<(String, String)>,
     /// What its processes may do in the sandbox; none runs them outside.
     allowance: Option<Allowance>,
+    /// What was masked in results, and must not be written as it was shown.
+    masks: Masks,
     /// Remembers what is changed through it, for undo.
     keeper: Option<Arc<Keeper>>,
 }
@@ -46,6 +51,7 @@ impl Lease {
             policies,
             variables: Vec::new(),
             allowance: None,
+            masks: Masks::default(),
             keeper: None,
         })
     }
@@ -67,6 +73,13 @@ impl Lease {
         Arc::new(lease)
     }
 
+    /// The same lease, through which no placeholder of these is written.
+    pub(crate) fn masked(self: Arc<Self>, masks: Masks) -> Arc<Self> {
+        let mut lease = Arc::unwrap_or_clone(self);
+        lease.masks = masks;
+        Arc::new(lease)
+    }
+
     /// The same lease, with somebody who remembers what is changed through it.
     pub(crate) fn with_keeper(self: Arc<Self>, keeper: Option<Arc<Keeper>>) -> Arc<Self> {
         let mut lease = Arc::unwrap_or_clone(self);
@@ -79,6 +92,7 @@ impl Lease {
         Self::new(self.effects.clone(), self.policies.clone(), self.purpose)
             .with_variables(self.variables.clone())
             .confined(self.allowance.clone())
+            .masked(self.masks.clone())
             .with_keeper(self.keeper.clone())
     }
 
@@ -334,6 +348,7 @@ impl Files for Leased<dyn Files> {
 
     fn write(&self, at: &RealPath, content: &[u8], mode: &WriteMode) -> Result<FileChange, Failure> {
         self.lease.may_write(at)?;
+        self.require_unmasked(at, content)?;
         match &self.lease.keeper {
             Some(keeper) => keeper.write(self.inner.as_ref(), at, content, mode),
             None => self.inner.write(at, content, mode),
@@ -343,6 +358,11 @@ impl Files for Leased<dyn Files> {
     fn apply(&self, ops: &[FileOp]) -> Result<Vec<FileChange>, Failure> {
         for at in ops.iter().flat_map(FileOp::paths) {
             self.lease.may_write(at)?;
+        }
+        for op in ops {
+            if let FileOp::Write { at, content, .. } = op {
+                self.require_unmasked(at, content)?;
+            }
         }
         match &self.lease.keeper {
             Some(keeper) => keeper.apply(self.inner.as_ref(), ops),
@@ -403,6 +423,14 @@ impl Files for Leased<dyn Files> {
             self.lease.may_write(at)?;
         }
         self.inner.lock_all(files, cancel)
+    }
+}
+
+impl Leased<dyn Files> {
+    /// Tools turn placeholders of masked secrets back by themselves; one that is left would destroy what it stands for.
+    fn require_unmasked(&self, at: &RealPath, content: &[u8]) -> Result<(), Failure> {
+        let before = || self.inner.read(at, 0, CONTENT_MAX_BYTES).unwrap_or_default();
+        self.lease.masks.refuse_new(content, before)
     }
 }
 

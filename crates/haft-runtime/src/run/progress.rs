@@ -1,7 +1,11 @@
 //! What a running tool says, coalesced, until its call ends.
 
-use crate::{event::Bus, seal::CaptureSlot};
+use crate::{
+    event::Bus,
+    seal::{CaptureSlot, Masks},
+};
 use haft_core::{CallId, Capture, Event, Progress, RealPath, Shape, Sink};
+use haft_policy::secrets::StreamMasker;
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -19,18 +23,28 @@ pub(crate) struct CallSink {
     bus: Bus,
     gathered: Mutex<Gathered>,
     captures: CaptureSlot,
+    masks: Masks,
 }
 
 struct Gathered {
     text: String,
+    masker: Option<StreamMasker>,
     sent: Instant,
     ended: bool,
 }
 
 impl CallSink {
     pub(crate) fn new(call: CallId, bus: Bus, captures: CaptureSlot) -> Self {
-        let gathered = Mutex::new(Gathered { text: String::new(), sent: Instant::now(), ended: false });
-        Self { call, bus, gathered, captures }
+        let gathered =
+            Mutex::new(Gathered { text: String::new(), masker: None, sent: Instant::now(), ended: false });
+        Self { call, bus, gathered, captures, masks: Masks::default() }
+    }
+
+    /// The same, with secrets masked in what is said.
+    pub(crate) fn masked(mut self, masks: Masks) -> Self {
+        self.lock().masker = masks.stream();
+        self.masks = masks;
+        self
     }
 
     /// Passes on what has gathered.
@@ -42,6 +56,9 @@ impl CallSink {
     /// Nothing is passed on from now; what comes later was said by a tool that outlived its call.
     pub(crate) fn end(&self) {
         let mut gathered = self.lock();
+        if let Some(masker) = gathered.masker.take() {
+            gathered.text.push_str(&String::from_utf8_lossy(&masker.finish()));
+        }
         self.send_gathered(&mut gathered);
         gathered.ended = true;
     }
@@ -74,7 +91,13 @@ impl Sink for CallSink {
         }
         match progress {
             Progress::PartialOutput(text) => {
-                gathered.text.push_str(&text);
+                match &mut gathered.masker {
+                    Some(masker) => {
+                        let masked = masker.push(text.as_bytes());
+                        gathered.text.push_str(&String::from_utf8_lossy(&masked));
+                    }
+                    None => gathered.text.push_str(&text),
+                }
                 if gathered.text.len() >= COALESCE_BYTES || gathered.sent.elapsed() >= COALESCE_TIME {
                     self.send_gathered(&mut gathered);
                 }
@@ -85,7 +108,8 @@ impl Sink for CallSink {
                 self.publish(Progress::FileChanged(path));
                 self.bus.publish(|| Event::FileChanged { call: self.call.clone(), path: real });
             }
-            other => {
+            mut other => {
+                self.masks.progress(&mut other);
                 self.send_gathered(&mut gathered);
                 self.publish(other);
             }

@@ -1,7 +1,8 @@
 //! Output of any length in flat memory: head and tail for the model, all of it on disk.
 
-use super::{Spill, SpillStore, bound, scrub::Scrub};
+use super::{Masks, Spill, SpillStore, bound, scrub::Scrub};
 use haft_core::{Block, CallId, Capture, Captured, OUTPUT_MAX_LINES, Output, Shape, Truncation};
+use haft_policy::secrets::StreamMasker;
 use std::{
     collections::VecDeque,
     fmt::Write,
@@ -17,10 +18,12 @@ pub(crate) struct CaptureSlot {
     spill: SpillStore,
     call: CallId,
     max_bytes: Arc<AtomicUsize>,
+    masks: Masks,
     open: Arc<Mutex<Vec<Arc<Mutex<State>>>>>,
 }
 
 struct State {
+    masker: Option<StreamMasker>,
     shape: Shape,
     max_bytes: usize,
     scrub: Scrub,
@@ -46,7 +49,19 @@ struct Handle(Arc<Mutex<State>>);
 
 impl CaptureSlot {
     pub(crate) fn new(spill: SpillStore, call: CallId, max_bytes: usize) -> Self {
-        Self { spill, call, max_bytes: Arc::new(AtomicUsize::new(max_bytes)), open: Arc::default() }
+        Self {
+            spill,
+            call,
+            max_bytes: Arc::new(AtomicUsize::new(max_bytes)),
+            masks: Masks::default(),
+            open: Arc::default(),
+        }
+    }
+
+    /// The same, with secrets masked in what is captured, also on disk.
+    pub(crate) fn masked(mut self, masks: Masks) -> Self {
+        self.masks = masks;
+        self
     }
 
     /// The bound of the tool that the call turned out to be for.
@@ -56,6 +71,7 @@ impl CaptureSlot {
 
     pub(crate) fn open(&self, shape: Shape) -> Box<dyn Capture> {
         let state = State {
+            masker: self.masks.stream(),
             shape,
             max_bytes: self.max_bytes.load(Ordering::Relaxed),
             scrub: Scrub::default(),
@@ -84,8 +100,11 @@ impl CaptureSlot {
         let mut output = Output::default();
         for state in lock(&self.open).iter() {
             let mut state = lock(state);
-            if !state.finished && state.raw_total > 0 {
-                let captured = state.finish();
+            if state.finished {
+                continue;
+            }
+            let captured = state.finish();
+            if state.raw_total > 0 {
                 output.content.push(Block::text(captured.text));
                 output.truncation = output.truncation.or(captured.truncation);
             }
@@ -116,6 +135,17 @@ impl State {
         if self.finished {
             return;
         }
+        match &mut self.masker {
+            Some(masker) => {
+                let masked = masker.push(bytes);
+                self.take_in(&masked);
+            }
+            None => self.take_in(bytes),
+        }
+    }
+
+    /// What may be seen and kept.
+    fn take_in(&mut self, bytes: &[u8]) {
         self.keep_raw(bytes);
         let mut clean = std::mem::take(&mut self.clean);
         self.scrub.push(bytes, &mut clean);
@@ -187,6 +217,10 @@ impl State {
     }
 
     fn finish(&mut self) -> Captured {
+        if let Some(masker) = self.masker.take() {
+            let rest = masker.finish();
+            self.take_in(&rest);
+        }
         self.finished = true;
         let mut rest = Vec::new();
         self.scrub.finish(&mut rest);

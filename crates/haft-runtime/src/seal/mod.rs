@@ -3,11 +3,13 @@
 mod bound;
 mod budget;
 mod capture;
+mod mask;
 mod scrub;
 mod spill;
 
 pub(crate) use bound::{Limits, bound};
 pub use budget::{TURN_MAX_CHARS, fit_turn};
 pub(crate) use capture::CaptureSlot;
+pub(crate) use mask::Masks;
 pub use spill::SPILL_FOLDER;
 pub(crate) use spill::{Spill, SpillStore, spill_folder};

@@ -1,6 +1,7 @@
 //! Writing the log, and giving each call its number.
 
 use super::{LogEntry, LogLine};
+use crate::seal::Masks;
 use haft_core::{Clock, Counter, Failure, Held, LineLog, StateFolder};
 use std::{
     sync::{
@@ -37,6 +38,7 @@ static OVERFLOW: LazyLock<AtomicU64> =
 pub(crate) struct Recorder {
     log: Box<dyn LineLog>,
     clock: Arc<dyn Clock>,
+    masks: Masks,
     pub(crate) run: u64,
     /// Says to other processes that the calls of this run are alive.
     _held: Box<dyn Held>,
@@ -47,6 +49,7 @@ impl Recorder {
         state: &dyn StateFolder,
         session: &str,
         clock: Arc<dyn Clock>,
+        masks: Masks,
     ) -> Result<Self, Failure> {
         let run = state.open_counter(&format!("sessions/{session}/runs.count"))?.next()?;
         let held = state.hold(&run_file(session, run))?;
@@ -59,13 +62,13 @@ impl Recorder {
                 drop(state.hold(&at));
             }
         }
-        Ok(Self { log, clock, run, _held: held })
+        Ok(Self { log, clock, masks, run, _held: held })
     }
 
     pub(crate) fn write(&self, entry: LogEntry) -> Result<(), Failure> {
         let since = self.clock.now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let line = LogLine::bytes(since, entry)?;
-        self.log.append(&line)
+        self.log.append(&self.masks.json(line))
     }
 }
 

@@ -12,13 +12,13 @@ use crate::{
     catalogue::{Catalogue, Offer, Snapshot, ToolSet},
     event::{Bus, EventStream},
     hooks::{HookSession, Hooks},
-    seal::SpillStore,
+    seal::{Masks, SpillStore},
 };
 use haft_core::{
     Approver, CallId, Cancel, ChangedBy, Clock, Event, Failure, NoApprover, Output, RealPath, Seen,
     StateFolder,
 };
-use haft_policy::{Grant, Pin, Policy, Rule};
+use haft_policy::{Grant, Pin, Policy, Rule, secrets::Masker};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, HashMap},
@@ -102,6 +102,8 @@ pub struct SessionSetup {
     pub renewal: Option<Arc<dyn Renewal>>,
     /// Wall time for the log.
     pub clock: Arc<dyn Clock>,
+    /// What takes secrets out of results, progress and the log; without it they stay as they are.
+    pub masker: Option<Arc<Masker>>,
 }
 
 impl SessionSetup {
@@ -120,6 +122,7 @@ impl SessionSetup {
             pins: None,
             renewal: None,
             clock,
+            masker: None,
         }
     }
 }
@@ -143,6 +146,7 @@ pub struct Session {
     bus: Bus,
     recorder: Option<Recorder>,
     spill: SpillStore,
+    masks: Masks,
     contents: ContentStore,
     changes: Mutex<Changes>,
     folder: Option<Arc<dyn StateFolder>>,
@@ -171,10 +175,15 @@ impl Session {
                 setup.id
             )));
         }
+        let masks = match (setup.masker, &setup.parent) {
+            (None, Some(parent)) => parent.masks.clone(),
+            (own, _) => Masks::new(own),
+        };
         let (past, interrupted, recorder, numbers) = match &setup.state {
             Some(state) => {
                 let (past, interrupted) = past(state.as_ref(), &setup.id)?;
-                let recorder = Recorder::open(state.as_ref(), &setup.id, Arc::clone(&setup.clock))?;
+                let recorder =
+                    Recorder::open(state.as_ref(), &setup.id, Arc::clone(&setup.clock), masks.clone())?;
                 let counter = state.open_counter(&format!("sessions/{}/calls.count", setup.id))?;
                 (past, interrupted, Some(recorder), Numbers::Shared(counter))
             }
@@ -189,6 +198,7 @@ impl Session {
             catalogue: setup.catalogue,
             tools: setup.tools,
             spill: SpillStore::new(setup.state.clone(), &setup.id),
+            masks,
             contents: ContentStore::new(setup.state.clone(), &setup.id),
             changes: Mutex::new(past.changes),
             folder: setup.state,
@@ -229,6 +239,11 @@ impl Session {
     /// The calls that got `interrupted` when the session was opened.
     pub fn interrupted(&self) -> &[Interrupted] {
         &self.interrupted
+    }
+
+    /// What takes secrets out.
+    pub(crate) fn masks(&self) -> &Masks {
+        &self.masks
     }
 
     /// The catalogue that snapshots are taken from.

@@ -3,7 +3,7 @@
 use super::Session;
 use haft_core::{Change, ChangedBy, Failure, RealPath, Seen, SessionView, StateFolder};
 use serde_json::Value;
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 /// A longer shared value isn't one.
 const SHARED_MAX_BYTES: usize = 1 << 20;
@@ -41,6 +41,10 @@ impl SessionView for Session {
 
     fn content(&self, hash: &str) -> Option<Vec<u8>> {
         self.contents().get(hash)
+    }
+
+    fn unmask<'a>(&self, text: &'a [u8], file: &[u8]) -> Result<Cow<'a, [u8]>, Failure> {
+        self.masks().unmask(text, file)
     }
 
     fn shared(&self, key: &str) -> Option<Vec<u8>> {

@@ -13,8 +13,8 @@ use toml::de::DeTable;
 use unmatchable::unmatchable;
 
 /// What can stand at the root.
-const SECTIONS: [&str; 8] =
-    ["permissions", "tools", "environment", "models", "roots", "taint", "hooks", "sandbox"];
+const SECTIONS: [&str; 9] =
+    ["permissions", "tools", "environment", "models", "roots", "taint", "hooks", "sandbox", "secrets"];
 /// What the contract has and this version doesn't act on.
 const LATER: [&str; 2] = ["mcp", "openapi"];
 const PERMISSIONS: [&str; 6] = ["mode", "allow", "ask", "deny", "dangerous", "protectedBranches"];
@@ -39,6 +39,7 @@ pub(super) struct Layer {
     pub(super) extra_roots: Vec<Setting<Placed>>,
     pub(super) taint: TaintSetting,
     pub(super) sandbox: SandboxSetting,
+    pub(super) mask: Option<Setting<bool>>,
     pub(super) hooks: Vec<Hook>,
     pub(super) problems: Vec<Problem>,
 }
@@ -105,6 +106,10 @@ impl Layer {
         }
         if let Some(section) = root.section("sandbox") {
             self.sandbox = SandboxSetting::read(&section, place);
+        }
+        if let Some(section) = root.section("secrets") {
+            section.only(&["mask"]);
+            self.mask = section.flag("mask").filter(|mask| mask.value || section.counts("mask"));
         }
         if let Some(section) = root.section("roots") {
             section.only(&["extra"]);

@@ -43,6 +43,8 @@ pub struct Settings {
     pub taint: TaintSetting,
     /// What commands are kept from.
     pub sandbox: SandboxSetting,
+    /// Whether secrets are masked in what leaves a call; they are unless this says otherwise.
+    pub mask: Option<Setting<bool>>,
     /// What is wrong, and what was ignored.
     pub problems: Vec<Problem>,
 }
@@ -96,6 +98,7 @@ impl Settings {
         self.hooks.append(&mut layer.hooks);
         self.taint.add_weaker(layer.taint);
         self.sandbox.add_weaker(layer.sandbox);
+        self.mask = self.mask.take().or(layer.mask);
         self.problems.append(&mut layer.problems);
         add(&mut self.folders, layer.folders, fixed.folders, &mut self.problems);
         add(&mut self.pass_env, layer.pass_env, fixed.pass_env, &mut self.problems);

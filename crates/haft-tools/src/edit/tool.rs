@@ -11,7 +11,7 @@ use crate::text::{
     binary,
     diff::{self, Diff},
     foreign::Foreign,
-    names, paths,
+    names, paths, unmasked,
     whole::{lines_of, read_whole},
 };
 use haft_core::{
@@ -83,6 +83,7 @@ struct Job {
     /// The path as it is written for readers.
     name: String,
     edits: Vec<Replacement>,
+    session: Arc<dyn SessionView>,
     seen: Option<Seen>,
     foreign: Foreign,
     cancel: Cancel,
@@ -120,6 +121,7 @@ impl Job {
             written: input.path.clone(),
             name,
             edits: input.edits()?,
+            session: Arc::clone(&cx.session),
             seen,
             foreign: Foreign::of(cx),
             cancel: cx.cancel.clone(),
@@ -139,7 +141,13 @@ impl Job {
             return Err(refusal);
         }
         let before_hash = content_hash(&before);
-        let changes = match plan(&self.name, &before, &self.edits) {
+        let unmask = |text: &str| unmasked(&*self.session, text, &before);
+        let edits: Result<Vec<Replacement>, Failure> = self
+            .edits
+            .iter()
+            .map(|edit| Ok(Replacement { old: unmask(&edit.old)?, new: unmask(&edit.new)?, all: edit.all }))
+            .collect();
+        let changes = match plan(&self.name, &before, &edits?) {
             Ok(changes) => changes,
             Err(failure) => return Err(self.with_foreign_change(failure, &before, &before_hash)),
         };

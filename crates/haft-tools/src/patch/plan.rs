@@ -8,10 +8,12 @@ use super::{
     splice::{Splice, apply, splices},
 };
 use crate::text::{
-    Coding, View, binary, names, paths,
+    Coding, View, binary, names, paths, unmasked,
     whole::{WHOLE_MAX_BYTES, read_whole},
 };
-use haft_core::{Cancel, Failure, FailureKind, FileOp, Files, PathArg, RealPath, WriteMode, content_hash};
+use haft_core::{
+    Cancel, Failure, FailureKind, FileOp, Files, PathArg, RealPath, SessionView, WriteMode, content_hash,
+};
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, ops::Range};
 
@@ -81,6 +83,8 @@ pub(super) struct Look<'a> {
     pub(super) paths: &'a [(PathArg, RealPath)],
     /// Ends it early.
     pub(super) cancel: &'a Cancel,
+    /// Knows what was masked.
+    pub(super) session: &'a dyn SessionView,
 }
 
 impl Plan {
@@ -138,19 +142,23 @@ impl Plan {
                     "{name} is named by two parts of the patch. Join them into one, or send them one after the other."
                 ))]);
             }
-            return earlier.update_again(section);
+            let before = earlier.before.clone().unwrap_or_default();
+            let section = look.unmasked(section, &before).map_err(|failure| vec![failure])?;
+            return earlier.update_again(&section);
         }
         let file = match &section.kind {
             Kind::Add => look.added(at, name, section).map_err(|failure| vec![failure])?,
             Kind::Delete { is_stated } => look.deleted(at, name, section, *is_stated)?,
             Kind::Update => {
                 let before = read(&at)?;
+                let section = &look.unmasked(section, &before).map_err(|failure| vec![failure])?;
                 FilePlan::changed((at, name), before, section)?
             }
             Kind::Move { to } => {
                 let goal = self.goal(to, look)?;
                 look.require_no_link(&section.path, &at).map_err(|failure| vec![failure])?;
                 let before = read(&at)?;
+                let section = &look.unmasked(section, &before).map_err(|failure| vec![failure])?;
                 let file = FilePlan::changed((at, name), before, section)?;
                 let goal_name = look.name(&goal);
                 FilePlan { done: Done::Moved(goal, goal_name), ..file }
@@ -229,6 +237,18 @@ impl Look<'_> {
             let next = "; a new file is made with `*** Add File`, or from /dev/null.";
             Failure { text: format!("{text}{next}"), ..failure }
         })
+    }
+
+    /// The part with placeholders of masked secrets turned back.
+    fn unmasked(&self, section: &Section, before: &[u8]) -> Result<Section, Failure> {
+        let mut section = section.clone();
+        for hunk in &mut section.hunks {
+            let texts = hunk.anchors.iter_mut().chain(hunk.lines.iter_mut().map(|line| &mut line.text));
+            for text in texts {
+                *text = unmasked(self.session, text, before)?;
+            }
+        }
+        Ok(section)
     }
 
     fn added(&self, at: RealPath, name: String, section: &Section) -> Result<FilePlan, Failure> {

@@ -81,6 +81,7 @@ struct Job {
     /// What the session has seen of each path.
     seen: Vec<(RealPath, Seen)>,
     foreign: Foreign,
+    session: Arc<dyn SessionView>,
     cancel: Cancel,
 }
 
@@ -93,13 +94,17 @@ impl Job {
             patch,
             seen: known.collect(),
             foreign: Foreign::of(cx),
+            session: Arc::clone(&cx.session),
             paths: Arc::clone(&cx.paths),
             cancel: cx.cancel.clone(),
         })
     }
 
     fn plan(&self) -> Result<Plan, Failure> {
-        Plan::of(&self.patch, &Look { files: &*self.files, paths: &self.paths, cancel: &self.cancel })
+        Plan::of(
+            &self.patch,
+            &Look { files: &*self.files, paths: &self.paths, cancel: &self.cancel, session: &*self.session },
+        )
     }
 
     /// Plans, and makes exactly the changes planned; again where somebody else was faster, as long as they stay

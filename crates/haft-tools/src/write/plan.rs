@@ -26,6 +26,9 @@ pub(crate) struct Plan {
     pub(crate) notes: Vec<String>,
 }
 
+/// A text with placeholders turned back into the bytes of a file with this content.
+type Unmask<'a> = &'a dyn Fn(&str, &[u8]) -> Result<String, Failure>;
+
 /// What is to be written where, and what the session saw there.
 pub(crate) struct Wanted<'a> {
     pub(crate) at: &'a RealPath,
@@ -35,6 +38,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) name: &'a str,
     pub(crate) content: &'a str,
     pub(crate) seen: Option<&'a Seen>,
+    /// Turns placeholders of masked secrets back.
+    pub(crate) unmask: Unmask<'a>,
     /// Tells what somebody else changed since.
     pub(crate) foreign: &'a dyn Fn(&Seen, &[u8]) -> String,
 }
@@ -56,6 +61,8 @@ impl Plan {
             }
             Err(failure) => return Err(failure),
         };
+        let content = &*(wanted.unmask)(wanted.content, &before)?;
+        let wanted = &Wanted { content, ..*wanted };
         let name = wanted.name;
         let coding = binary::wide(before.get(..binary::HEAD_BYTES).unwrap_or(&before));
         if let Some(coding) = coding.filter(|_| before != wanted.content.as_bytes()) {
@@ -214,7 +221,15 @@ mod tests {
         let plan = Plan { before: Some(before.into()), after: content.into(), notes: Vec::new() };
         let (at, written) = (RealPath::new("/w", "a"), PathArg::from("a"));
         let foreign = |_: &Seen, _: &[u8]| " What changed".to_owned();
-        let wanted = Wanted { at: &at, written: &written, name: "a", content, seen, foreign: &foreign };
+        let wanted = Wanted {
+            at: &at,
+            written: &written,
+            name: "a",
+            content,
+            seen,
+            unmask: &|text, _| Ok(text.to_owned()),
+            foreign: &foreign,
+        };
         plan.check_seen(&wanted).map_err(|failure| failure.text)
     }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     glob::counted,
-    text::{foreign::Foreign, paths},
+    text::{foreign::Foreign, paths, unmasked},
 };
 use haft_core::{
     Cancel, Cx, Effects, Failure, FileChange, Files, Output, PathArg, Permission, Preview, RealPath, Risk,
@@ -72,6 +72,7 @@ struct Job {
     /// The path as it is written for readers.
     name: String,
     content: String,
+    session: Arc<dyn SessionView>,
     seen: Option<Seen>,
     foreign: Foreign,
     cancel: Cancel,
@@ -89,6 +90,7 @@ impl Job {
             written: input.path,
             name,
             content: input.content,
+            session: Arc::clone(&cx.session),
             seen,
             foreign: Foreign::of(cx),
             cancel: cx.cancel.clone(),
@@ -102,6 +104,7 @@ impl Job {
             name: &self.name,
             content: &self.content,
             seen: self.seen.as_ref(),
+            unmask: &|text: &str, now: &[u8]| unmasked(&*self.session, text, now),
             foreign: &|seen: &Seen, now: &[u8]| self.foreign.change(&self.at, seen, now),
         };
         Plan::of(&*self.files, &wanted, &self.cancel)

@@ -1,0 +1,216 @@
+//! Secrets out of everything that leaves a call: results, progress, failures, the log, what people are shown.
+
+use haft_core::{Block, Failure, Outcome, Output, Progress, TraceStep};
+use haft_policy::secrets::{Masker, Placeholder, StreamMasker, placeholders, restore};
+use serde_json::Value;
+use std::{borrow::Cow, sync::Arc};
+
+/// What masks the texts of a session; nothing is masked without a masker.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Masks(Option<Arc<Masker>>);
+
+impl Masks {
+    pub(crate) fn new(masker: Option<Arc<Masker>>) -> Self {
+        Self(masker)
+    }
+
+    /// What masks a stream that comes in pieces.
+    pub(crate) fn stream(&self) -> Option<StreamMasker> {
+        self.0.clone().map(StreamMasker::new)
+    }
+
+    pub(crate) fn text(&self, text: &mut String) {
+        let Some(masker) = &self.0 else { return };
+        if let Cow::Owned(masked) = masker.mask(text.as_bytes()).text {
+            // Between whole characters, so that it stays text.
+            *text = String::from_utf8_lossy(&masked).into_owned();
+        }
+    }
+
+    pub(crate) fn output(&self, output: &mut Output) {
+        if self.0.is_none() {
+            return;
+        }
+        for block in &mut output.content {
+            match block {
+                Block::Text { text } => self.text(text),
+                Block::ResourceLink { uri, name } => {
+                    self.text(uri);
+                    self.text(name);
+                }
+                _ => {}
+            }
+        }
+        for value in output.structured.iter_mut().chain(&mut output.metadata) {
+            self.value(value);
+        }
+        for text in &mut output.messages {
+            self.text(text);
+        }
+    }
+
+    pub(crate) fn failure(&self, failure: &mut Failure) {
+        self.text(&mut failure.text);
+        if let Some(text) = &mut failure.diagnostic {
+            self.text(text);
+        }
+    }
+
+    pub(crate) fn outcome(&self, outcome: &mut Outcome) {
+        if let Outcome::Denied { why, feedback } = outcome {
+            self.text(&mut why.reason);
+            if let Some(feedback) = feedback {
+                self.text(feedback);
+            }
+        }
+    }
+
+    pub(crate) fn trace(&self, trace: &mut [TraceStep]) {
+        if self.0.is_none() {
+            return;
+        }
+        // What isn't made for the call has nothing of it.
+        for reason in trace.iter_mut().filter_map(|step| step.reason.as_mut()) {
+            if let Cow::Owned(text) = reason {
+                self.text(text);
+            }
+        }
+    }
+
+    pub(crate) fn progress(&self, progress: &mut Progress) {
+        match progress {
+            Progress::Log(text) | Progress::PartialOutput(text) | Progress::Warning(text) => self.text(text),
+            _ => {}
+        }
+    }
+
+    /// Every text in a value; names of fields stay.
+    pub(crate) fn value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.text(text),
+            Value::Array(items) => {
+                for item in items {
+                    self.value(item);
+                }
+            }
+            Value::Object(fields) => {
+                for (name, field) in fields {
+                    self.field(name, field);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// A field whose name says that it is a secret is looked at with its name.
+    fn field(&self, name: &str, field: &mut Value) {
+        let Value::String(text) = field else { return self.value(field) };
+        self.text(text);
+        let Some(masker) = &self.0 else { return };
+        let named = format!("{name}=\"{text}\"");
+        let start = name.len() + 2;
+        let found = masker.mask(named.as_bytes()).secrets;
+        if let [only] = &found[..]
+            && only.range.start >= start
+            && only.range.end == named.len() - 1
+            && let Some(before) = named.get(start..only.range.start)
+        {
+            *text = format!("{before}{}", only.placeholder.as_str());
+        }
+    }
+
+    /// A line of JSON, masked within its texts where there is something to mask.
+    pub(crate) fn json(&self, line: Vec<u8>) -> Vec<u8> {
+        let Some(masker) = &self.0 else { return line };
+        if masker.mask(&line).secrets.is_empty() {
+            return line;
+        }
+        let Ok(mut value) = serde_json::from_slice::<Value>(&line) else { return line };
+        self.value(&mut value);
+        serde_json::to_vec(&value).unwrap_or(line)
+    }
+
+    /// Refuses content with placeholders that aren't in the file already.
+    ///
+    /// # Errors
+    /// Conflict that names the first.
+    pub(crate) fn refuse_new(&self, content: &[u8], before: impl FnOnce() -> Vec<u8>) -> Result<(), Failure> {
+        if self.0.is_none() || placeholders(content).next().is_none() {
+            return Ok(());
+        }
+        let before = before();
+        let known: Vec<Placeholder> = placeholders(&before).map(|(_, placeholder)| placeholder).collect();
+        match placeholders(content).find(|(_, placeholder)| !known.contains(placeholder)) {
+            None => Ok(()),
+            Some((_, placeholder)) => Err(unknown(&format!("{placeholder} stands for nothing in this file"))),
+        }
+    }
+
+    /// Placeholders turned back into the bytes of the file they came from; `file` is its present content.
+    ///
+    /// # Errors
+    /// Conflict where a placeholder stands for nothing in this file.
+    pub(crate) fn unmask<'a>(&self, text: &'a [u8], file: &[u8]) -> Result<Cow<'a, [u8]>, Failure> {
+        let Some(masker) = &self.0 else { return Ok(Cow::Borrowed(text)) };
+        if placeholders(text).next().is_none() {
+            return Ok(Cow::Borrowed(text));
+        }
+        restore(text, &masker.originals(file)).map(Cow::Owned).map_err(|error| unknown(&error.to_string()))
+    }
+}
+
+fn unknown(what: &str) -> Failure {
+    Failure::conflict(format!(
+        "{what}: it is what is shown in the place of a secret, and only the file that the secret is in gets it back. Nothing \
+         was written. Change other parts of the file with edit, or name where the value comes from (an environment \
+         variable, a settings file) instead of the value"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_policy::secrets::Detector;
+    use serde_json::json;
+
+    fn masks() -> Masks {
+        let known = [("db".to_owned(), b"hunter2-hunter2".to_vec())];
+        Masks::new(Some(Arc::new(Masker::new(Arc::new(Detector::new(known).unwrap()), [7; 32]))))
+    }
+
+    #[test]
+    fn every_text_of_an_output_is_masked() {
+        let mut output =
+            Output::text("a hunter2-hunter2 b").with_metadata(json!({"x": ["hunter2-hunter2", 1]}));
+        output.structured = Some(json!({"password": "Zq8!k3tT9vb2", "name": "plain"}));
+        output.messages.push("hunter2-hunter2".to_owned());
+        masks().output(&mut output);
+        let text = serde_json::to_string(&output).unwrap();
+        assert!(!text.contains("hunter2") && !text.contains("Zq8!"), "{text}");
+        assert!(text.contains("a [secret:db:") && text.contains("plain"), "{text}");
+    }
+
+    #[test]
+    fn a_line_of_the_log_stays_json() {
+        let line = json!({"raw": "{\"a\": \"x\\\"hunter2-hunter2\\\"\"}", "n": 1}).to_string();
+        let masked = masks().json(line.into_bytes());
+        let value: Value = serde_json::from_slice(&masked).unwrap();
+        assert!(value["raw"].as_str().unwrap().contains("[secret:db:"), "{value}");
+        assert_eq!(value["n"], 1);
+    }
+
+    #[test]
+    fn a_placeholder_goes_back_into_its_own_file_only() {
+        let masks = masks();
+        let mut shown = "key: hunter2-hunter2\n".to_owned();
+        masks.text(&mut shown);
+        let back = masks.unmask(shown.as_bytes(), b"key: hunter2-hunter2\n").unwrap();
+        assert_eq!(&*back, b"key: hunter2-hunter2\n");
+        let failure = masks.unmask(shown.as_bytes(), b"other").unwrap_err();
+        assert!(
+            failure.text.contains("[secret:db:") && failure.text.contains("environment variable"),
+            "{failure}"
+        );
+        assert_eq!(&*Masks::default().unmask(shown.as_bytes(), b"other").unwrap(), shown.as_bytes());
+    }
+}
