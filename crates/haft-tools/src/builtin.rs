@@ -2,6 +2,7 @@
 
 use crate::{
     bash::BashTool,
+    check::CheckTool,
     diff::DiffTool,
     edit::EditTool,
     fetch::{FetchSettings, FetchTool},
@@ -32,6 +33,7 @@ pub fn tools_with(fetch: FetchSettings, media: Arc<dyn Media>) -> Vec<Arc<dyn An
         erase(GrepTool),
         erase(TreeTool),
         erase(BashTool),
+        erase(CheckTool),
         erase(FetchTool::new(fetch)),
         erase(NotebookEditTool),
         erase(DiffTool),

@@ -7,6 +7,7 @@
 
 mod bash;
 mod builtin;
+mod check;
 mod diff;
 mod edit;
 mod fetch;

@@ -12,6 +12,7 @@
 )]
 
 mod bytes;
+mod check;
 mod children;
 mod contract;
 mod diff_tool;
