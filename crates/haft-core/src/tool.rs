@@ -202,6 +202,9 @@ fn tidy_in(schema: &mut Value, is_schema: bool) {
                         let only = only.clone();
                         object.insert("type".to_owned(), only);
                     }
+                    if let Some(Value::Array(values)) = object.get_mut("enum") {
+                        values.retain(|one| !one.is_null());
+                    }
                 }
             }
             for (key, value) in object.iter_mut() {

@@ -5,10 +5,13 @@ use crate::{
     check::CheckTool,
     diff::DiffTool,
     edit::EditTool,
+    exec::{ExecSettings, ExecTool},
     fetch::{FetchSettings, FetchTool},
+    git::GitTool,
     glob::GlobTool,
     grep::GrepTool,
     notebook_edit::NotebookEditTool,
+    packages::PackagesTool,
     patch::PatchTool,
     read::ReadTool,
     replace::ReplaceTool,
@@ -20,11 +23,20 @@ use std::sync::Arc;
 
 /// Every tool of this crate, erased; those that aren't sent with each request say so themselves.
 pub fn tools() -> Vec<Arc<dyn AnyTool>> {
-    tools_with(FetchSettings::default(), Arc::new(NoMedia))
+    tools_with(ToolSettings::default(), Arc::new(NoMedia))
+}
+
+/// What an operator set for single tools.
+#[derive(Default)]
+pub struct ToolSettings {
+    /// For `fetch`.
+    pub fetch: FetchSettings,
+    /// For `exec`.
+    pub exec: ExecSettings,
 }
 
 /// The same, with what an operator set, and with what decodes pictures and documents for `read`.
-pub fn tools_with(fetch: FetchSettings, media: Arc<dyn Media>) -> Vec<Arc<dyn AnyTool>> {
+pub fn tools_with(settings: ToolSettings, media: Arc<dyn Media>) -> Vec<Arc<dyn AnyTool>> {
     vec![
         erase(ReadTool { media }),
         erase(WriteTool),
@@ -34,7 +46,10 @@ pub fn tools_with(fetch: FetchSettings, media: Arc<dyn Media>) -> Vec<Arc<dyn An
         erase(TreeTool),
         erase(BashTool),
         erase(CheckTool),
-        erase(FetchTool::new(fetch)),
+        erase(ExecTool::new(settings.exec)),
+        erase(GitTool),
+        erase(PackagesTool),
+        erase(FetchTool::new(settings.fetch)),
         erase(NotebookEditTool),
         erase(DiffTool),
         erase(PatchTool),

@@ -10,21 +10,26 @@ mod builtin;
 mod check;
 mod diff;
 mod edit;
+mod exec;
 mod fetch;
 mod field;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod git;
 mod glob;
 mod grep;
 mod notebook;
 mod notebook_edit;
+mod packages;
 mod patch;
+mod program;
 mod read;
 mod replace;
 mod text;
 mod tree;
 mod write;
 
-pub use builtin::{tools, tools_with};
+pub use builtin::{ToolSettings, tools, tools_with};
+pub use exec::ExecSettings;
 pub use fetch::{FetchHeader, FetchSettings};

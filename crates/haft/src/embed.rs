@@ -72,7 +72,7 @@ impl Embedded {
     #[cfg(feature = "tools")]
     pub fn add_builtin(&self) -> Result<(), RegisterError> {
         let media = Arc::new(haft_os::OsMedia::default());
-        let tools = haft_tools::tools_with(haft_tools::FetchSettings::default(), media);
+        let tools = haft_tools::tools_with(haft_tools::ToolSettings::default(), media);
         let help = haft_runtime::tool_help(&self.catalogue);
         self.add(tools.into_iter().chain([help, haft_runtime::undo_tool()]), "core")
     }

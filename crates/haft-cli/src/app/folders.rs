@@ -9,7 +9,7 @@ use haft_runtime::{
     source::command::{CommandFolders, CommandRoot},
     tool_help, undo_tool,
 };
-use haft_tools::{FetchHeader, FetchSettings};
+use haft_tools::{ExecSettings, FetchHeader, FetchSettings, ToolSettings};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
@@ -57,10 +57,12 @@ impl Tools {
         let catalogue = Catalogue::new();
         let mut problems = app.problems.clone();
         problems.extend(fetch_problems(app));
+        problems.extend(exec_problems(app));
         catalogue.report("settings", problems);
-        let built_in = haft_tools::tools_with(fetch(app), media(app))
-            .into_iter()
-            .chain([tool_help(&catalogue), undo_tool()]);
+        let built_in =
+            haft_tools::tools_with(ToolSettings { fetch: fetch(app), exec: exec(app) }, media(app))
+                .into_iter()
+                .chain([tool_help(&catalogue), undo_tool()]);
         let adjusted = built_in.map(|tool| match app.settings.tools.get(tool.spec().name.as_ref()) {
             Some(setting) => adjust(tool, setting),
             None => tool,
@@ -173,6 +175,29 @@ fn fetch(app: &App) -> FetchSettings {
         allow_private: set.allow_private.iter().map(|entry| entry.value.clone()).collect(),
         headers: headers.collect(),
     }
+}
+
+/// What the settings say about `exec`.
+fn exec(app: &App) -> ExecSettings {
+    let set = app.settings.tools.get("exec");
+    let programs = set.map(|set| set.programs.iter().map(|entry| entry.value.clone()).collect());
+    ExecSettings { programs: programs.unwrap_or_default() }
+}
+
+/// Entries of `programs` that never match.
+fn exec_problems(app: &App) -> Vec<Problem> {
+    let Some(set) = app.settings.tools.get("exec") else { return Vec::new() };
+    let wrong = |entry: &Setting<String>| {
+        let one = ExecSettings { programs: vec![entry.value.clone()] };
+        one.problems().into_iter().next().map(|text| Problem {
+            source: entry.origin.scope.name().to_owned(),
+            path: Some(entry.origin.path.clone()),
+            line: Some(entry.origin.line),
+            text,
+            fix: "name programs that do one thing, such as \"make\"".to_owned(),
+        })
+    };
+    set.programs.iter().filter_map(wrong).collect()
 }
 
 /// Entries of `allowPrivate` that never match.

@@ -127,7 +127,7 @@ fn a_rule_is_explained_with_the_tools_it_means() {
     assert!(none.out.contains("no tool of this workspace"), "{none:?}");
     let tools =
         |rule: &str| place.run(&["permissions", "explain", "--json", rule]).with(0).json()["tools"].clone();
-    assert_eq!(tools("param.command=rm*"), json!(["bash"]));
+    assert_eq!(tools("param.command=rm*"), json!(["bash", "exec"]));
     assert!(tools("risk:standard").as_array().unwrap().contains(&json!("write")));
     let said = place.run(&["permissions", "explain", "read(secret/**)"]).with(0);
     assert!(said.out.contains("bash, diff, edit, patch"), "{said:?}");

@@ -16,6 +16,8 @@ pub fn rule_choices(subject: &Subject, workspace: &RealPath) -> Vec<String> {
         [] => path_specs(subject, &workspace),
         [line] => match only_command(&line.line) {
             Some(argv) => command_specs(&argv),
+            // A tool that runs a few known programs is saved as a whole.
+            None if !subject.spec.capabilities.iter().any(|one| &**one == "shell.arbitrary") => Vec::new(),
             None => return Vec::new(),
         },
         _ => return Vec::new(),

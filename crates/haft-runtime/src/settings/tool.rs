@@ -8,6 +8,9 @@ const KEYS: [&str; 4] = ["exposure", "permission", "enabled", "timeoutMs"];
 /// The keys of `[tools.fetch]` besides.
 const FETCH_KEYS: [&str; 6] = ["exposure", "permission", "enabled", "timeoutMs", "allowPrivate", "headers"];
 
+/// The keys of `[tools.exec]` besides.
+const EXEC_KEYS: [&str; 5] = ["exposure", "permission", "enabled", "timeoutMs", "programs"];
+
 /// The settings of one tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -24,6 +27,8 @@ pub struct ToolSetting {
     pub allow_private: Vec<Setting<String>>,
     /// Of `fetch`: headers by host.
     pub headers: Vec<HeaderSetting>,
+    /// Of `exec`: programs that it may run.
+    pub programs: Vec<Setting<String>>,
 }
 
 /// A header that is sent to one host.
@@ -52,7 +57,14 @@ impl ToolSetting {
     /// Reads one table. What can only tighten counts from anywhere.
     pub(super) fn read(section: &Section<'_>, name: &str) -> Self {
         let is_fetch = name == "fetch";
-        section.only(if is_fetch { &FETCH_KEYS } else { &KEYS });
+        let is_exec = name == "exec";
+        section.only(if is_fetch {
+            &FETCH_KEYS
+        } else if is_exec {
+            &EXEC_KEYS
+        } else {
+            &KEYS
+        });
         let document = section.document;
         let permission = section.word::<Permission>("permission").filter(|set| {
             let tightens = set.value > Permission::Auto;
@@ -73,6 +85,11 @@ impl ToolSetting {
             } else {
                 Vec::new()
             },
+            programs: if is_exec && section.counts("programs") {
+                section.texts("programs").items
+            } else {
+                Vec::new()
+            },
             headers: if is_fetch && section.counts("headers") { headers(section) } else { Vec::new() },
         }
     }
@@ -84,6 +101,7 @@ impl ToolSetting {
         self.timeout_ms = self.timeout_ms.take().or(weaker.timeout_ms);
         self.allow_private.extend(weaker.allow_private);
         self.headers.extend(weaker.headers);
+        self.programs.extend(weaker.programs);
         self.permission = match (self.permission.take(), weaker.permission) {
             (Some(own), Some(other)) if other.value > own.value => Some(other),
             (own, other) => own.or(other),

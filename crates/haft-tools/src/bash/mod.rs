@@ -4,8 +4,6 @@
 //! processes is left to [`haft_core::Processes`]. Keeps the invariant that the end of a command is always
 //! stated: exit code, signal, time, what was stopped.
 
-mod ending;
-mod hint;
 mod input;
 mod place;
 mod script;

@@ -1,11 +1,11 @@
 //! The declaration and the run of `bash`.
 
 use super::{
-    ending::{Ending, reported_cwd, seconds},
     input::{BashInput, TIMEOUT_MAX_MS},
     place::Place,
     script::{QUIET, argv},
 };
+use crate::program::{Ending, reported_cwd, seconds};
 use haft_core::{
     Captured, Command, Cx, Effects, Exit, Failure, FailureKind, Output, Preview, SHELL_FOLDER, SessionView,
     Shape, Shell, Spec, Stdio, StopReason, Tool, Touch,

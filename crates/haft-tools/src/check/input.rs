@@ -21,9 +21,9 @@ const PATHS_MAX: usize = 200;
 #[serde(deny_unknown_fields)]
 pub(crate) struct CheckInput {
     pub(crate) kind: Kind,
-    /// Only these files or folders, relative to cwd, where the runner can
+    /// Only these, relative to cwd
     pub(crate) paths: Option<Vec<String>>,
-    /// Let linter or formatter rewrite files
+    /// Rewrite files
     pub(crate) fix: Option<bool>,
     /// Default: all found
     pub(crate) runner: Option<Runner>,

@@ -76,7 +76,10 @@ fn kit_for(site: &Site, setup: HarnessSetup) -> Harness {
     let host = site.address.to_string();
     let header = FetchHeader { host: host.clone(), name: "x-key".to_owned(), value: "word".to_owned() };
     let settings = FetchSettings { allow_private: vec![host], headers: vec![header] };
-    kit.register_core(haft_tools::tools_with(settings, Arc::new(NoMedia)));
+    kit.register_core(haft_tools::tools_with(
+        haft_tools::ToolSettings { fetch: settings, ..Default::default() },
+        Arc::new(NoMedia),
+    ));
     kit
 }
 

@@ -4,7 +4,7 @@ use crate::kit::{call, done, has, invalid, read};
 use haft_core::{Block, Ended};
 use haft_os::{Environment, OsMedia, OsProcesses};
 use haft_test::Harness;
-use haft_tools::{FetchSettings, tools_with};
+use haft_tools::{ToolSettings, tools_with};
 use image::{DynamicImage, ImageFormat, RgbImage};
 use serde_json::json;
 use std::{env, io::Cursor, sync::Arc};
@@ -16,7 +16,7 @@ fn kit() -> Harness {
     let processes = Arc::new(OsProcesses::new(Environment::of_process()));
     let media = OsMedia::default().with_child(processes, argv.map(str::to_owned).to_vec());
     let kit = Harness::new();
-    kit.register_core(tools_with(FetchSettings::default(), Arc::new(media)));
+    kit.register_core(tools_with(ToolSettings::default(), Arc::new(media)));
     kit
 }
 

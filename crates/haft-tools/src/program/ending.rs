@@ -11,22 +11,22 @@ const DURATION_TOLD: Duration = Duration::from_secs(1);
 
 /// What is known of a command that ended by itself.
 #[derive(Debug)]
-pub(super) struct Ending<'a> {
+pub(crate) struct Ending<'a> {
     /// Its output, bounded.
-    pub(super) output: &'a str,
+    pub(crate) output: &'a str,
     /// How it ended.
-    pub(super) exit: &'a Exit,
+    pub(crate) exit: &'a Exit,
     /// How long it ran.
-    pub(super) took: Duration,
+    pub(crate) took: Duration,
     /// Where the shell stands now, if it moved and that persists.
-    pub(super) moved_to: Option<&'a str>,
+    pub(crate) moved_to: Option<&'a str>,
     /// The folder where it should have started, but which is gone.
-    pub(super) gone: Option<&'a str>,
+    pub(crate) gone: Option<&'a str>,
 }
 
 impl Ending<'_> {
     /// The output, then a note a line, the status last.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = self.output.to_owned();
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
@@ -73,7 +73,7 @@ impl Ending<'_> {
     }
 
     /// The same for people and programs.
-    pub(super) fn metadata(&self, cwd: &str) -> Value {
+    pub(crate) fn metadata(&self, cwd: &str) -> Value {
         let (code, signal) = match self.exit.status {
             Status::Code(code) => (Some(code), None),
             Status::Signal(signal) => (None, Some(signal)),
@@ -90,7 +90,7 @@ impl Ending<'_> {
 }
 
 /// A time for people: `300 ms`, `2 s`, `2.5 s`.
-pub(super) fn seconds(time: Duration) -> String {
+pub(crate) fn seconds(time: Duration) -> String {
     if time < Duration::from_secs(1) {
         format!("{} ms", time.as_millis())
     } else if time.subsec_millis() == 0 {
@@ -101,7 +101,7 @@ pub(super) fn seconds(time: Duration) -> String {
 }
 
 /// The directory that the wrapper left in the report, if any.
-pub(super) fn reported_cwd(report: &[u8]) -> Option<&str> {
+pub(crate) fn reported_cwd(report: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(report).ok()?;
     Some(text.strip_suffix('\n').unwrap_or(text)).filter(|path| path.starts_with('/'))
 }
