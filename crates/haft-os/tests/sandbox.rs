@@ -17,6 +17,7 @@ use std::{
     os::unix::net::UnixListener,
     path::{Path, PathBuf},
     process::{Child, Stdio as Pipe},
+    time::Duration,
 };
 
 /// A workspace, a folder beside it, and haft's own; not beneath the temporary folders, which are writable.
@@ -374,6 +375,41 @@ async fn how_a_program_ends_and_what_it_leaves_is_seen_as_ever() {
         let ran = run(sandbox, place.command("sleep 47114 & setsid sleep 47114 & echo ready")).await.unwrap();
         assert_eq!((ran.text.as_str(), ran.exit.survivor_count), ("ready\n", 2), "{name}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_commands_stopped_anywhere_leave_nothing() {
+    let place = Place::new();
+    for (name, sandbox) in sandboxes(&place) {
+        let processes = OsProcesses::new(Environment::of_process()).confined_by(sandbox);
+        let mut seed = 0x2545_F491_u32;
+        let commands = (0..100_u32).map(|number| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let time = Duration::from_micros(u64::from(seed >> 16));
+            let command = place.command("trap '' TERM; sleep 47115 & (setsid sleep 47115 &); wait");
+            (number, time, command)
+        });
+        for (number, time, command) in commands.collect::<Vec<_>>() {
+            let cancel = Cancel::new();
+            let mut ignore = |_: Stdio, _: &[u8]| {};
+            // Dropped, so that no grace passes.
+            let ran = tokio::time::timeout(time, processes.run(command, &cancel, &mut ignore)).await;
+            assert!(ran.is_err(), "{name}: command {number} ended by itself");
+        }
+        let lives = || {
+            let all = fs::read_dir("/proc").unwrap().flatten();
+            all.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok())
+                .any(|line| line.contains("47115"))
+        };
+        let end = std::time::Instant::now() + Duration::from_secs(20);
+        while lives() && std::time::Instant::now() < end {
+            tokio::task::yield_now().await;
+        }
+        assert!(!lives(), "{name}");
+    }
+    // What stood in for absent paths is gone, at the latest with the next command.
+    drop(run(place.sandbox(place.confinement()), place.command("true")).await);
+    assert!(!place.path("w/.haft").exists());
 }
 
 #[tokio::test]

@@ -7,9 +7,15 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// A place that isn't beneath the temporary folders, which are writable in the sandbox.
+/// A place that isn't beneath the temporary folders, which are writable in the sandbox: beside what was built, or in
+/// the home where that is temporary too.
 fn place() -> Place {
-    Place::within(env!("CARGO_TARGET_TMPDIR").as_ref())
+    let home = std::env::var("HOME").unwrap_or_default();
+    let is_temporary =
+        |path: &&str| ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|temp| path.starts_with(temp));
+    let all = [env!("CARGO_TARGET_TMPDIR"), &home];
+    let base = all.iter().copied().find(|path| !is_temporary(path) && !path.is_empty());
+    Place::within(base.expect("a home that isn't a temporary folder").as_ref())
 }
 
 fn bash(place: &Place, flags: &[&str], input: &Value) -> Ran {
