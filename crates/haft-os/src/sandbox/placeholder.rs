@@ -77,6 +77,8 @@ impl Drop for Placeholders {
     /// The last one tidies up.
     fn drop(&mut self) {
         let Some(file) = self.shared.take() else { return };
+        // Closing it isn't enough: a process that is just being forked has a copy of it for a moment.
+        let _ = file.unlock();
         drop(file);
         let Ok(file) = OpenOptions::new().read(true).write(true).open(&self.note) else { return };
         if let Err(TryLockError::WouldBlock | TryLockError::Error(_)) = file.try_lock() {
@@ -88,6 +90,7 @@ impl Drop for Placeholders {
             let _ = fs::remove_dir(path);
         }
         let _ = file.set_len(0);
+        let _ = file.unlock();
     }
 }
 
