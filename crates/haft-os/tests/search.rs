@@ -337,3 +337,25 @@ fn more_than_may_wait_comes_through_in_order() {
     assert!(hits.iter().all(|hit| hit.lines.len() == 1_000 && hit.left_out == 0));
     assert!(paths(&hits).is_sorted());
 }
+
+#[test]
+fn what_only_the_larger_engine_knows_is_searched_where_it_is_built_in() {
+    let house = House::new();
+    house.put("a.txt", "one two\none three\naa\nab\n");
+    let lines = |pattern: &str, ignore_case: bool| {
+        let query = GrepQuery { ignore_case, ..query(pattern) };
+        let mut numbers = Vec::new();
+        let searched = house.files.grep(&house.files.workspace(), &query, &mut |hit| {
+            numbers.extend(hit.lines.iter().filter(|line| line.matched).map(|line| line.number));
+            ControlFlow::Continue(())
+        });
+        searched.map(|_| numbers)
+    };
+    if cfg!(feature = "pcre") {
+        assert_eq!(lines("one (?!two)", false).unwrap(), [2]);
+        assert_eq!(lines("^(A)\\1$", true).unwrap(), [3]);
+    } else {
+        assert!(lines("one (?!two)", false).unwrap_err().text.contains("the pattern can't be used"));
+    }
+    assert!(lines("one (?!two", false).is_err());
+}

@@ -39,10 +39,20 @@ pub(super) struct Engine {
     head: Vec<u8>,
 }
 
+/// A pattern, made ready.
+#[derive(Clone)]
+enum Pattern {
+    /// In linear time, whatever it is.
+    Plain(RegexMatcher),
+    /// With look-around and references to groups.
+    #[cfg(feature = "pcre")]
+    Pcre(grep_pcre2::RegexMatcher),
+}
+
 /// What searches text.
 #[derive(Clone)]
 struct Finder {
-    matcher: RegexMatcher,
+    matcher: Pattern,
     searcher: Searcher,
     cancel: Cancel,
 }
@@ -143,7 +153,11 @@ impl Engine {
         let text = Text { bytes: head.chain(file), returns, cancel };
         let mut found = Found::new(cancel);
         let searcher = other.as_mut().unwrap_or(&mut self.finder.searcher);
-        searcher.search_reader(&self.finder.matcher, text, &mut found)?;
+        match &self.finder.matcher {
+            Pattern::Plain(matcher) => searcher.search_reader(matcher, text, &mut found)?,
+            #[cfg(feature = "pcre")]
+            Pattern::Pcre(matcher) => searcher.search_reader(matcher, text, &mut found)?,
+        }
         Ok(found.outcome())
     }
 }
@@ -158,7 +172,11 @@ impl Finder {
             put_feeds(text);
         }
         let mut found = Found::new(&self.cancel);
-        self.searcher.search_slice(&self.matcher, text, &mut found)?;
+        match &self.matcher {
+            Pattern::Plain(matcher) => self.searcher.search_slice(matcher, text, &mut found)?,
+            #[cfg(feature = "pcre")]
+            Pattern::Pcre(matcher) => self.searcher.search_slice(matcher, text, &mut found)?,
+        }
         Ok(found.outcome())
     }
 }
@@ -228,7 +246,35 @@ fn has_feed(file: &File, from: usize, cancel: &Cancel) -> io::Result<bool> {
     Ok(false)
 }
 
-fn matcher(query: &GrepQuery) -> Result<RegexMatcher, Failure> {
+/// What only the larger engine knows is left to it, where it is built in.
+fn matcher(query: &GrepQuery) -> Result<Pattern, Failure> {
+    let plain = plain(query);
+    #[cfg(feature = "pcre")]
+    if plain.is_err()
+        && !query.fixed
+        && let Ok(matcher) = pcre(query)
+    {
+        return Ok(Pattern::Pcre(matcher));
+    }
+    plain.map(Pattern::Plain)
+}
+
+#[cfg(feature = "pcre")]
+fn pcre(query: &GrepQuery) -> Result<grep_pcre2::RegexMatcher, grep_pcre2::Error> {
+    // Text that isn't UTF-8 is searched too, so that characters count only where the pattern has some.
+    let has_characters = !query.pattern.is_ascii();
+    grep_pcre2::RegexMatcherBuilder::new()
+        .multi_line(true)
+        .caseless(query.ignore_case)
+        .dotall(query.multiline)
+        .crlf(true)
+        .utf(has_characters)
+        .ucp(has_characters)
+        .jit_if_available(true)
+        .build(&query.pattern)
+}
+
+fn plain(query: &GrepQuery) -> Result<RegexMatcher, Failure> {
     let mut matcher = RegexMatcherBuilder::new();
     // `^` and `$` are those of each line, and a `\r` before the line's end is none of its text; so the
     // line terminator has to be set after `crlf`, which sets another.
