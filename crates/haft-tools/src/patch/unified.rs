@@ -287,9 +287,10 @@ fn by_counts(source: &Source<'_>, start: usize, header: Header) -> Option<(Vec<L
 fn by_signs(source: &Source<'_>, start: usize) -> (Vec<Line>, usize) {
     let (mut lines, mut at) = (Vec::<Line>::new(), start);
     while let Some(written) = source.get(at) {
-        // The signature below a mailed patch is two lines; a line that is said to have no end is one of the file's.
+        // The signature below a mailed patch is two lines, the second of which is no line of a hunk; a line that is said
+        // to have no end is one of the file's.
         let is_signature = written.trim_end() == "--"
-            && source.get(at + 1).is_some()
+            && source.get(at + 1).is_some_and(|next| !next.starts_with([' ', '+', '-']))
             && source.get(at + 2).is_none()
             && !source.get(at + 1).is_some_and(is_open_mark);
         if has_sides(source, at) || is_signature {
@@ -338,6 +339,7 @@ mod tests {
         };
         assert_eq!(texts("-- \n2.40.1\n"), 1);
         assert_eq!(texts("--\n"), 2);
+        assert_eq!(texts("-- \n- \n"), 3);
         assert_eq!(texts("--\n\\ No newline at end of file\n"), 2);
     }
 
