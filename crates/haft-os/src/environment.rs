@@ -64,7 +64,7 @@ const FIXED: &[(&str, &str)] = &[
 
 /// Words in the names of variables that hold credentials.
 const CREDENTIALS: [&str; 9] =
-    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "AUTH", "DATABASE_URL"];
+    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS", "AUTH"];
 /// A shorter value isn't taken for a credential: it would stand in too many texts by chance.
 const CREDENTIAL_MIN_BYTES: usize = 8;
 
@@ -142,7 +142,9 @@ impl Environment {
     pub fn credentials(&self, named: &[String]) -> Vec<(String, Vec<u8>)> {
         let is_one = |name: &str, value: &str| {
             let name = name.to_ascii_uppercase();
-            let says_so = CREDENTIALS.iter().any(|word| name.contains(word));
+            let says_so = name.split('_').any(|part| CREDENTIALS.iter().any(|word| part.ends_with(word)))
+                && !name.ends_with("_ID")
+                || name == "DATABASE_URL";
             says_so && value.len() >= CREDENTIAL_MIN_BYTES && !value.starts_with('/')
         };
         let found = self.all.iter().filter_map(|(name, value)| {
@@ -166,6 +168,13 @@ impl Environment {
         given.extend(self.all.iter().filter(|(name, _)| is_among(name, ALLOWED)).map(copy));
         given.extend(FIXED.iter().map(|(name, value)| (name.into(), value.into())));
         given.extend(self.all.iter().filter(|(name, _)| is_among(name, &self.passed)).map(copy));
+        // Empty and relative entries mean the folder that a command happens to run in.
+        if let Some(path) = given.get_mut(OsStr::new("PATH"))
+            && let Ok(absolute) =
+                std::env::join_paths(std::env::split_paths(path).filter(|folder| folder.is_absolute()))
+        {
+            *path = absolute;
+        }
         given
     }
 }
@@ -266,6 +275,9 @@ mod tests {
             ("TOKEN", "short"),
             ("EDITOR", "some-editor"),
             ("OWN", "value"),
+            ("TOKENIZERS_PARALLELISM", "disabled"),
+            ("SIGN_KEY_ID", "workspace"),
+            ("AUTHOR", "janedoe12"),
         ]);
         let names: Vec<_> =
             environment.credentials(&["OWN".to_owned()]).into_iter().map(|(name, _)| name).collect();

@@ -11,8 +11,10 @@ use rustix::{
     io::Errno,
 };
 use std::{
+    ffi::OsStr,
     io,
     os::fd::OwnedFd,
+    path::{Path, PathBuf},
     process::{Command as StdCommand, Stdio},
 };
 use tempfile::NamedTempFile;
@@ -68,7 +70,9 @@ pub(super) fn launch(
         return Err(Failure::invalid("the command is empty; name a program to run"));
     };
     let folder = open_folder(&command)?;
-    let mut os = StdCommand::new(program);
+    let mut os = StdCommand::new(
+        own_git(program, &command, environment, sandbox).as_deref().unwrap_or(Path::new(program)),
+    );
     os.args(arguments)
         .env_clear()
         .envs(environment.for_child())
@@ -137,6 +141,26 @@ pub(super) fn launch(
         report,
         held,
     })
+}
+
+/// Where git is, for a run outside the sandbox: looking needs no question, so that it isn't taken from a folder that
+/// commands in the sandbox can write.
+fn own_git(
+    program: &str,
+    command: &Command,
+    environment: &Environment,
+    sandbox: Option<&Sandbox>,
+) -> Option<PathBuf> {
+    let sandbox = sandbox.filter(|_| program == "git" && command.confined.is_none())?;
+    let given = environment.for_child();
+    let is_writable = |folder: &Path| {
+        let real = crate::host::real_path(folder).unwrap_or_else(|| folder.to_owned());
+        sandbox.confinement().writable.iter().any(|root| real.starts_with(root))
+    };
+    std::env::split_paths(given.get(OsStr::new("PATH"))?)
+        .filter(|folder| folder.is_absolute() && !is_writable(folder))
+        .map(|folder| folder.join(program))
+        .find(|file| crate::host::is_executable(file))
 }
 
 /// Why the sandbox couldn't be put up.

@@ -143,11 +143,11 @@ fn trimmed(line: &[u8]) -> &[u8] {
     let line = without(line, b" \t\r\"'`,;");
     let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let line = match line.get(digits..) {
-        Some([0xe2, 0x86, 0x92, rest @ ..] | [b':' | b'|' | b'\t' | b' ' | b'-', rest @ ..])
-            if digits > 0 =>
-        {
-            rest
-        }
+        Some(
+            [0xe2, 0x86, 0x92, rest @ ..]
+            | [0xe2, 0x94, 0x82, rest @ ..]
+            | [b':' | b'|' | b'\t' | b' ' | b'-', rest @ ..],
+        ) if digits > 0 => rest,
         _ => line,
     };
     let marks = line.iter().take_while(|byte| b" \t\"'`>|-".contains(byte)).count();
@@ -167,6 +167,16 @@ mod tests {
 
     const KEY: &str =
         "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\nq8Zt3nV7cX1mK4wPx2Ld9sYt\nab3=\n";
+
+    #[test]
+    fn a_key_is_masked_as_read_numbers_it() {
+        let text: String = pem("PRIVATE KEY", KEY)
+            .lines()
+            .enumerate()
+            .map(|(at, line)| format!("{}│{line}\n", at + 1))
+            .collect();
+        assert!(masked_bytes(&text).is_some_and(|bytes| bytes > 100), "{text}");
+    }
 
     fn masked_bytes(text: &str) -> Option<usize> {
         let start = text.find("----").unwrap();

@@ -310,8 +310,9 @@ async fn push(git: &Repository<'_>, change: &Change, push: Pushing<'_>) -> Resul
     let Some(commit) = commit_of(git, &full).await? else {
         return Err(Failure::not_found(format!("there is no branch {branch}; list them with action branch")));
     };
-    let mut words =
-        ["push", "--porcelain", "--no-signed", "--recurse-submodules=no"].map(str::to_owned).to_vec();
+    let mut words = ["push", "--porcelain", "--no-signed", "--no-follow-tags", "--recurse-submodules=no"]
+        .map(str::to_owned)
+        .to_vec();
     words.extend(force.then(|| "--force-with-lease".to_owned()));
     words.extend(at.quiet("receive-pack"));
     words.extend([remote.to_owned(), format!("{full}:{full}")]);
