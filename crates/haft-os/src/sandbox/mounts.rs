@@ -40,8 +40,8 @@ pub(super) fn steps(confinement: &Confinement, opened: &[String], sockets: &[Str
     let mut writable: Vec<PathBuf> = all.filter(|path| path.exists()).map(Path::to_owned).collect();
     writable.sort();
     writable.dedup();
-    let is_opened =
-        |path: &Path| opened.iter().any(|open| path.starts_with(open) || Path::new(open).starts_with(path));
+    // An approval opens what is kept where it names that or something in it, never by a folder around it.
+    let is_opened = |path: &Path| opened.iter().any(|open| Path::new(open).starts_with(path));
     let mut kept = BTreeSet::new();
     let mut fastened = BTreeSet::new();
     for Kept { path, .. } in &confinement.kept {
@@ -122,6 +122,7 @@ mod tests {
             !opened.contains(&Step::Keep(c("w/.git/config")))
                 && opened.contains(&Step::Keep(c("w/.git/hooks")))
         );
+        assert_eq!(steps(&confinement, &[at("w")], &[]), expected);
         let outside = steps(&confinement, &[at("new")], &[]);
         assert_eq!(outside[0], Step::Take(CString::new(root.to_str().unwrap()).unwrap()));
     }
