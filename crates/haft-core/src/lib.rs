@@ -20,6 +20,7 @@ mod name;
 mod output;
 mod process;
 mod sandbox;
+mod shell_line;
 mod spec;
 mod state;
 mod tool;
@@ -48,6 +49,7 @@ pub use output::{
 };
 pub use process::{Command, Exit, Processes, Shell, Status, Stdio, StopReason, Survivor};
 pub use sandbox::{Allowance, Confined, Confinement, Kept, Layer, Reach};
+pub use shell_line::{shell_line, shell_word};
 pub use spec::{
     Display, Example, Exposure, Flags, LONG_TIMEOUT, OUTPUT_MAX_BYTES, OUTPUT_MAX_LINES, Permission, Risk,
     Spec, TIMEOUT,

@@ -3,11 +3,8 @@
 //! Nothing is guessed: each rule, root and mode that is named was tried, by judging the call once more with
 //! it. Keeps the invariant "what is advised would be enough".
 
-use crate::{
-    Action, Mode, Policy, Rule, RuleOrigin, Subject, Verdict, command::quoted, judge::weigh,
-    rule::rule_choices,
-};
-use haft_core::Why;
+use crate::{Action, Mode, Policy, Rule, RuleOrigin, Subject, Verdict, judge::weigh, rule::rule_choices};
+use haft_core::{Why, shell_word};
 use std::sync::Arc;
 
 /// The settlers that ask; every other gate that does is a guard, which no rule beats.
@@ -134,7 +131,7 @@ impl Trial<'_> {
                 return None;
             }
             for argv in line.line.commands.iter().filter_map(crate::Simple::argv) {
-                let words: Vec<String> = argv.iter().map(|word| quoted(word)).collect();
+                let words: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
                 if !words.is_empty() {
                     rules.push(format!("{tool}({})", words.join(" ")));
                 }

@@ -4,7 +4,6 @@
 //! a command builds on exact lines alone; of a line that is unclear the list is a guess, on which only what denies
 //! and asks may build.
 
-mod argv;
 mod destructive;
 mod git;
 mod glance;
@@ -22,7 +21,6 @@ pub(crate) mod typed;
 mod variables;
 mod wrappers;
 
-pub(crate) use argv::quoted;
 pub(crate) use destructive::destructive;
 pub use git::git_folder;
 pub(crate) use glance::plainly;

@@ -1,8 +1,8 @@
 //! Rules that an "always" could save.
 
 use super::{Action, Match, Rule, RuleOrigin, path::beneath};
-use crate::{JudgedLine, Line, Subject, command::quoted};
-use haft_core::{RealPath, Touch};
+use crate::{JudgedLine, Line, Subject};
+use haft_core::{RealPath, Touch, shell_word};
 
 /// The rules that would allow this call, narrowest first.
 ///
@@ -45,7 +45,7 @@ fn only_command(line: &Line) -> Option<Vec<&str>> {
 
 /// The exact command, its subcommand, its program.
 fn command_specs(argv: &[&str]) -> Vec<String> {
-    let words: Vec<String> = argv.iter().map(|word| quoted(word)).collect();
+    let words: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
     let mut specs = vec![words.join(" ")];
     if let [program, second, ..] = words.as_slice()
         && is_subcommand(second)

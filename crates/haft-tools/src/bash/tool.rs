@@ -5,10 +5,10 @@ use super::{
     place::Place,
     script::{QUIET, argv},
 };
-use crate::program::{Ending, reported_cwd, seconds};
+use crate::program::{Ending, reported_cwd, show, timed_out};
 use haft_core::{
-    Captured, Command, Cx, Effects, Exit, Failure, FailureKind, Output, Preview, SHELL_FOLDER, SessionView,
-    Shape, Shell, Spec, Stdio, StopReason, Tool, Touch,
+    Captured, Command, Cx, Effects, Exit, Failure, Output, Preview, SHELL_FOLDER, SessionView, Shape, Shell,
+    Spec, Tool, Touch,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -59,31 +59,14 @@ impl Tool for BashTool {
 
     async fn run(&self, input: BashInput, cx: &Cx) -> Result<Output, Failure> {
         let place = Place::choose(&input, cx).await?;
-        let started = cx.world.clock.now();
-        let mut capture = cx.sink.capture(Shape::HeadTail);
-        let exit = {
-            let mut push = |_: Stdio, bytes: &[u8]| {
-                capture.push(bytes);
-                cx.partial(String::from_utf8_lossy(bytes));
-            };
-            let processes = &cx.world.processes;
-            // The gates read the line as this shell's language.
-            let shell = match processes.shell() {
-                Shell::Bash => "bash",
-                Shell::Posix => "sh",
-            };
-            processes.run(command(shell, &input, &place), &cx.cancel, &mut push).await
+        // The gates read the line as this shell's language.
+        let shell = match cx.world.processes.shell() {
+            Shell::Bash => "bash",
+            Shell::Posix => "sh",
         };
-        let took = cx.world.clock.now().duration_since(started).unwrap_or_default();
-        let captured = capture.finish();
-        match exit {
-            Ok(exit) => match exit.reason {
-                StopReason::Itself => Ok(completed(&exit, captured, &place, took)),
-                StopReason::Deadline => Err(with_partial(timed_out(&input), captured)),
-                StopReason::Cancelled => Err(with_partial(Failure::cancelled(), captured)),
-            },
-            Err(failure) => Err(with_partial(failure, captured)),
-        }
+        let late = || timed_out(input.deadline(), Duration::from_millis(TIMEOUT_MAX_MS));
+        let shown = show(cx, command(shell, &input, &place), late).await?;
+        Ok(completed(&shown.exit, shown.captured, &place, shown.took))
     }
 }
 
@@ -117,53 +100,13 @@ fn completed(exit: &Exit, captured: Captured, place: &Place, took: Duration) -> 
     output
 }
 
-fn timed_out(input: &BashInput) -> Failure {
-    let deadline = input.deadline();
-    let longest = Duration::from_millis(TIMEOUT_MAX_MS);
-    let advice = if deadline < longest {
-        format!("pass a larger timeout (at most {TIMEOUT_MAX_MS}), or do less in one call")
-    } else {
-        "do less in one call".to_owned()
-    };
-    let text = format!(
-        "timed out after {}; the whole process tree was stopped. To go on, {advice}",
-        seconds(deadline)
-    );
-    // What ran may have had effects, so nobody should repeat it unasked.
-    Failure { retryable: false, ..Failure::new(FailureKind::Timeout, text) }
-}
-
-fn with_partial(failure: Failure, captured: Captured) -> Failure {
-    if captured.text.is_empty() {
-        return failure;
-    }
-    let mut output = Output::text(captured.text);
-    output.shape = Shape::HeadTail;
-    output.truncation = captured.truncation;
-    failure.with_partial(output)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_core::{PathArg, RealPath, Status};
+    use crate::program::NoSession;
+    use haft_core::{PathArg, RealPath, Status, StopReason};
     use serde_json::json;
     use std::sync::Arc;
-
-    struct NoSession;
-
-    impl SessionView for NoSession {
-        fn id(&self) -> Arc<str> {
-            "s".into()
-        }
-        fn state(&self, _: &str) -> Option<Value> {
-            None
-        }
-        fn seen(&self, _: &RealPath) -> Option<haft_core::Seen> {
-            None
-        }
-        fn on_run_end(&self, _: Box<dyn FnOnce() + Send>) {}
-    }
 
     fn input(value: Value) -> BashInput {
         serde_json::from_value(value).unwrap()
@@ -218,17 +161,5 @@ mod tests {
         let output = completed(&exit(b""), Captured::default(), &place(true, Some("/w/old")), Duration::ZERO);
         assert_eq!(output.session, [(Arc::<str>::from("cwd"), json!("/w"))]);
         assert!(output.joined_text().contains("/w/old is gone"));
-    }
-
-    #[test]
-    fn a_timeout_says_what_to_do_and_keeps_the_output() {
-        let captured = Captured { text: "half".to_owned(), truncation: None };
-        let failure = with_partial(timed_out(&input(json!({"command": "x", "timeout": 2_000}))), captured);
-        assert!(
-            failure.text.starts_with("timed out after 2 s; the whole process tree was stopped."),
-            "{failure}"
-        );
-        assert!(failure.text.contains("larger timeout") && !failure.retryable);
-        assert_eq!(failure.partial.unwrap().joined_text(), "half");
     }
 }

@@ -4,6 +4,7 @@
 //! rules for commands see each of them.
 
 use super::runner::{Kind, Runner};
+use haft_core::shell_line;
 
 /// What is asked of a runner.
 #[derive(Debug, Clone, Copy)]
@@ -90,17 +91,7 @@ impl Choice {
 
     /// As a line for a shell.
     pub(super) fn line(&self) -> String {
-        self.argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-    }
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
+        shell_line(self.argv.iter().map(String::as_str))
     }
 }
 

@@ -172,22 +172,8 @@ async fn plan(input: &CheckInput, cx: &Cx) -> Result<Vec<Planned>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::NoSession;
     use serde_json::{Value, json};
-
-    struct NoSession;
-
-    impl SessionView for NoSession {
-        fn id(&self) -> Arc<str> {
-            "s".into()
-        }
-        fn state(&self, _: &str) -> Option<Value> {
-            None
-        }
-        fn seen(&self, _: &RealPath) -> Option<haft_core::Seen> {
-            None
-        }
-        fn on_run_end(&self, _: Box<dyn FnOnce() + Send>) {}
-    }
 
     fn effects(value: Value) -> Vec<Touch<PathArg>> {
         let input: CheckInput = serde_json::from_value(value).unwrap();

@@ -5,7 +5,6 @@
 //! name is ever run.
 
 mod files;
-mod git;
 mod input;
 mod tool;
 

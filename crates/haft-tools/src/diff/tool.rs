@@ -2,28 +2,24 @@
 
 use super::{
     files::{Side, compare},
-    git::{DIFF, Git},
     input::{Compared, DiffInput},
 };
 use crate::{
+    git::{DIFF, Repository, Sorted, beneath, sorted},
     glob::counted,
     text::{paths, size, whole::read_whole},
 };
 use haft_core::{
-    Captured, Cx, Effects, Exposure, Failure, FailureKind, FileKind, Output, PathArg, Permission, RealPath,
-    Risk, SessionView, Shape, Spec, Tool, Touch,
+    Captured, Cx, Effects, Exposure, Failure, FailureKind, FileKind, Output, PathArg, Permission, Risk,
+    SessionView, Shape, Spec, Tool, Touch,
 };
 use serde_json::json;
 use std::sync::Arc;
 
 /// A longer file isn't compared here.
 const FILE_MAX_BYTES: u64 = 16 << 20;
-/// So many changed files are shown in one call.
-const NAMES_MAX: usize = 500;
 /// So many names that nothing has are told.
 const MISSING_MAX: usize = 5;
-/// So long may their names be together: they are handed over as arguments.
-const NAMES_MAX_BYTES: usize = 100_000;
 
 /// Shows differences.
 #[derive(Debug, Clone, Copy)]
@@ -108,50 +104,32 @@ async fn files(cx: &Cx, a: &PathArg, b: &PathArg, context: usize) -> Result<Outp
     .await
 }
 
-/// The paths as git takes them: beneath the workspace, nothing else.
-fn beneath(paths: &[String], workspace: &RealPath) -> Result<Vec<String>, Failure> {
-    let root = workspace.absolute();
-    paths
-        .iter()
-        .map(|path| {
-            let rest = path.strip_prefix(&root).filter(|rest| rest.is_empty() || rest.starts_with('/'));
-            let rest = rest.map_or(path.as_str(), |rest| rest.trim_start_matches('/'));
-            let is_beneath = !rest.starts_with('/') && !rest.split('/').any(|part| part == "..");
-            if !is_beneath || path.contains('\0') || path.is_empty() {
-                return Err(Failure::invalid(format!(
-                    "/paths must lie in the workspace and be written without \"..\", and one is \"{path}\""
-                )));
-            }
-            Ok(if rest.is_empty() { ".".to_owned() } else { rest.to_owned() })
-        })
-        .collect()
-}
-
 /// What changed, sorted by whether it may be shown.
 #[derive(Debug, Default)]
 struct Names {
-    shown: Vec<String>,
-    denied: u64,
-    unnamed: u64,
-    left_out: u64,
-    /// git's list was too long.
-    is_cut: bool,
+    sorted: Sorted,
+    /// Whether git's list was short enough.
+    is_whole: bool,
     untracked: u64,
     /// What was asked for and is neither there nor changed.
     missing: Vec<String>,
 }
 
 async fn changes(cx: &Cx, staged: bool, wanted: &[String], context: usize) -> Result<Output, Failure> {
-    let git = Git::open(cx).await?;
+    let git = Repository::open(cx).await.map_err(|failure| match failure.kind {
+        FailureKind::NotFound => {
+            Failure { text: format!("{}; or give two files as a and b", failure.text), ..failure }
+        }
+        _ => failure,
+    })?;
     let names = names(cx, &git, staged, wanted).await?;
-    let mut text = String::new();
-    let mut truncation = None;
-    if !names.shown.is_empty() {
-        let mut arguments: Vec<String> = DIFF.iter().map(|word| (*word).to_owned()).collect();
+    let (sorted, mut text, mut truncation) = (&names.sorted, String::new(), None);
+    if !sorted.shown.is_empty() {
+        let mut arguments: Vec<String> = words().map(str::to_owned).collect();
         arguments.push(format!("-U{context}"));
         arguments.extend(staged.then(|| "--cached".to_owned()));
         arguments.push("--".to_owned());
-        arguments.extend(names.shown.iter().cloned());
+        arguments.extend(sorted.shown.iter().cloned());
         let mut capture = cx.sink.capture(Shape::Head);
         let mut take = |bytes: &[u8]| capture.push(bytes);
         git.stream(arguments, &mut take).await?;
@@ -159,20 +137,24 @@ async fn changes(cx: &Cx, staged: bool, wanted: &[String], context: usize) -> Re
         text = captured.text;
         truncation = captured.truncation;
     }
-    let is_unchanged = names.shown.is_empty() && names.denied + names.unnamed == 0;
-    let notes = notes(&names, staged, is_unchanged);
+    let notes = notes(&names, staged);
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
     text.push_str(&notes.join("\n"));
     text.truncate(text.trim_end_matches('\n').len());
-    let metadata = json!({"files": names.shown, "denied": names.denied, "leftOut": names.left_out});
+    let metadata = json!({"files": sorted.shown, "denied": sorted.denied, "leftOut": sorted.left_out});
     Ok(Output { truncation, ..Output::text(text) }.with_metadata(metadata))
 }
 
+/// How every diff is asked for.
+fn words() -> impl Iterator<Item = &'static str> {
+    std::iter::once("diff").chain(DIFF.iter().copied())
+}
+
 /// Asks for the names of what changed and sorts them.
-async fn names(cx: &Cx, git: &Git<'_>, staged: bool, wanted: &[String]) -> Result<Names, Failure> {
-    let mut arguments = [DIFF, ["--name-only", "-z", "--no-renames"].as_slice()].concat();
+async fn names(cx: &Cx, git: &Repository<'_>, staged: bool, wanted: &[String]) -> Result<Names, Failure> {
+    let mut arguments: Vec<&str> = words().chain(["--name-only", "-z", "--no-renames"]).collect();
     if staged {
         arguments.push("--cached");
     }
@@ -187,7 +169,7 @@ async fn names(cx: &Cx, git: &Git<'_>, staged: bool, wanted: &[String]) -> Resul
     }
     let (files, cancel, wanted) = (Arc::clone(&cx.world.files), cx.cancel.clone(), wanted.to_vec());
     cx.blocking(move || {
-        let mut names = Names { is_cut: !changed.is_whole, untracked, ..Names::default() };
+        let mut missing = Vec::new();
         let workspace = files.workspace();
         for path in wanted.into_iter().filter(|_| changed.is_whole) {
             if cancel.is_fired() {
@@ -198,39 +180,11 @@ async fn names(cx: &Cx, git: &Git<'_>, staged: bool, wanted: &[String]) -> Resul
             let is_changed = || changed.parts().any(|name| is_within(name, &plain));
             let at = if plain.is_empty() { workspace.clone() } else { workspace.join(&plain) };
             if files.stat(&at).is_err_and(|failure| failure.kind == FailureKind::NotFound) && !is_changed() {
-                names.missing.push(plain);
+                missing.push(plain);
             }
         }
-        let mut bytes = 0;
-        for name in changed.parts() {
-            if cancel.is_fired() {
-                return Err(Failure::cancelled());
-            }
-            let Ok(name) = std::str::from_utf8(name) else {
-                names.unnamed += 1;
-                continue;
-            };
-            // A file with a conflict is named more than once.
-            if names.shown.last().is_some_and(|last| last == name) {
-                continue;
-            }
-            if names.shown.len() >= NAMES_MAX || bytes + name.len() > NAMES_MAX_BYTES {
-                names.left_out += 1;
-                continue;
-            }
-            match files.read(&workspace.join(name), 0, 1) {
-                // The handle refuses what a rule denies as something that wasn't stated.
-                Err(failure) if matches!(failure.kind, FailureKind::Internal | FailureKind::Permission) => {
-                    names.denied += 1;
-                }
-                // What is removed, a link or a submodule has no content to be read and may be shown.
-                _ => {
-                    bytes += name.len();
-                    names.shown.push(name.to_owned());
-                }
-            }
-        }
-        Ok(names)
+        let sorted = sorted(changed.parts(), &*files, &cancel)?;
+        Ok(Names { sorted, is_whole: changed.is_whole, untracked, missing })
     })
     .await
 }
@@ -241,9 +195,9 @@ fn is_within(name: &[u8], path: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
-fn notes(names: &Names, staged: bool, is_unchanged: bool) -> Vec<String> {
+fn notes(names: &Names, staged: bool) -> Vec<String> {
     let mut notes = Vec::new();
-    if is_unchanged && names.left_out == 0 {
+    if names.sorted.is_empty() {
         notes.push(if staged {
             "Nothing is staged; changes that aren't show without staged.".to_owned()
         } else {
@@ -257,19 +211,7 @@ fn notes(names: &Names, staged: bool, is_unchanged: bool) -> Vec<String> {
         let names = counted(u64::try_from(more).unwrap_or(u64::MAX), "further name");
         notes.push(format!("({names} in paths that nothing has)"));
     }
-    if names.denied > 0 {
-        let files = counted(names.denied, "changed file");
-        notes.push(format!("({files} left out: they may hold secrets, or rules deny reading them)"));
-    }
-    if names.unnamed > 0 {
-        let files = counted(names.unnamed, "changed file");
-        notes.push(format!("({files} left out: the name isn't UTF-8)"));
-    }
-    if names.left_out > 0 || names.is_cut {
-        let least = if names.is_cut { "at least " } else { "" };
-        let files = counted(names.left_out, "further changed file");
-        notes.push(format!("({least}{files} left out; name files or folders in paths)"));
-    }
+    notes.extend(names.sorted.notes(names.is_whole));
     if names.untracked > 0 {
         let files = counted(names.untracked, "untracked file");
         notes.push(format!("({files} not part of the diff: git doesn't know them yet)"));
@@ -280,18 +222,6 @@ fn notes(names: &Names, staged: bool, is_unchanged: bool) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn paths_stay_in_the_workspace() {
-        let workspace = RealPath::new("/w", "");
-        let paths = |path: &str| beneath(&[path.to_owned()], &workspace).map_err(|failure| failure.text);
-        assert_eq!(paths("src/a.rs").unwrap(), ["src/a.rs"]);
-        assert_eq!(paths("/w/src").unwrap(), ["src"]);
-        assert_eq!(paths("/w").unwrap(), ["."]);
-        for outside in ["/w2/a", "../a", "a/../../b", "/etc/passwd", ""] {
-            assert!(paths(outside).unwrap_err().contains("/paths must lie"), "{outside}");
-        }
-    }
 
     #[test]
     fn a_path_holds_what_lies_beneath_it() {
@@ -305,17 +235,20 @@ mod tests {
     #[test]
     fn paths_that_nothing_has_are_named() {
         let missing = (0..7).map(|number| format!("nope{number}")).collect();
-        let said = notes(&Names { missing, ..Names::default() }, false, false).join("\n");
-        assert!(said.starts_with("(nope0: nothing has that path") && !said.contains("nope5"), "{said}");
+        let said = notes(&Names { missing, is_whole: true, ..Names::default() }, false).join("\n");
+        assert!(said.contains("\n(nope0: nothing has that path") && !said.contains("nope5"), "{said}");
         assert!(said.ends_with("(2 further names in paths that nothing has)"), "{said}");
     }
 
     #[test]
     fn what_is_left_out_is_counted() {
-        let names = Names { denied: 2, untracked: 1, left_out: 3, ..Names::default() };
-        let said = notes(&names, false, false).join("\n");
+        let sorted = Sorted { denied: 2, left_out: 3, ..Sorted::default() };
+        let names = Names { sorted, is_whole: true, untracked: 1, ..Names::default() };
+        let said = notes(&names, false).join("\n");
         assert!(said.contains("2 changed files left out") && said.contains("1 untracked file not"), "{said}");
         assert!(said.contains("3 further changed files left out"), "{said}");
-        assert!(notes(&Names::default(), true, true).join("").contains("Nothing is staged"));
+        assert!(
+            notes(&Names { is_whole: true, ..Names::default() }, true).join("").contains("Nothing is staged")
+        );
     }
 }

@@ -4,10 +4,10 @@ use super::{
     input::{ExecInput, TIMEOUT_MAX_MS},
     settings::ExecSettings,
 };
-use crate::program::{Ending, line, seconds};
+use crate::program::{Ending, Shown, show, timed_out};
 use haft_core::{
-    Captured, Command, Cx, Effects, Exposure, Failure, FailureKind, FileKind, Output, OwnCheck, Preview,
-    RealPath, SessionView, Shape, Spec, Stdio, StopReason, Tool, Touch, Why,
+    Command, Cx, Effects, Exposure, Failure, FailureKind, FileKind, Output, OwnCheck, Preview, RealPath,
+    SessionView, Shape, Spec, Tool, Touch, Why, shell_line,
 };
 use std::{sync::Arc, time::Duration};
 
@@ -29,7 +29,7 @@ impl ExecTool {
 
 /// The line that a person would type for it.
 fn line_of(input: &ExecInput) -> String {
-    line(std::iter::once(input.program.as_str()).chain(input.args.iter().map(String::as_str)))
+    shell_line(std::iter::once(input.program.as_str()).chain(input.args.iter().map(String::as_str)))
 }
 
 impl Tool for ExecTool {
@@ -81,27 +81,11 @@ impl Tool for ExecTool {
             deadline: Some(input.deadline()),
             ..Command::new(input.argv(), at.clone())
         };
-        let started = cx.world.clock.now();
-        let mut capture = cx.sink.capture(Shape::HeadTail);
-        let exit = {
-            let mut push = |_: Stdio, bytes: &[u8]| {
-                capture.push(bytes);
-                cx.partial(String::from_utf8_lossy(bytes));
-            };
-            cx.world.processes.run(command, &cx.cancel, &mut push).await
-        };
-        let took = cx.world.clock.now().duration_since(started).unwrap_or_default();
-        let captured = capture.finish();
-        match exit {
-            Ok(exit) if exit.reason == StopReason::Itself => {
-                let ending = Ending { output: &captured.text, exit: &exit, took, moved_to: None, gone: None };
-                let output = Output::text(ending.text()).with_metadata(ending.metadata(&at.absolute()));
-                Ok(Output { shape: Shape::HeadTail, truncation: captured.truncation, ..output })
-            }
-            Ok(exit) if exit.reason == StopReason::Deadline => Err(with_partial(timed_out(&input), captured)),
-            Ok(_) => Err(with_partial(Failure::cancelled(), captured)),
-            Err(failure) => Err(with_partial(failure, captured)),
-        }
+        let late = || timed_out(input.deadline(), Duration::from_millis(TIMEOUT_MAX_MS));
+        let Shown { exit, captured, took } = show(cx, command, late).await?;
+        let ending = Ending { output: &captured.text, exit: &exit, took, moved_to: None, gone: None };
+        let output = Output::text(ending.text()).with_metadata(ending.metadata(&at.absolute()));
+        Ok(Output { shape: Shape::HeadTail, truncation: captured.truncation, ..output })
     }
 }
 
@@ -143,24 +127,6 @@ fn refuse_the_workspaces(program: &str, cx: &Cx) -> Result<(), Failure> {
         )));
     }
     Ok(())
-}
-
-fn timed_out(input: &ExecInput) -> Failure {
-    let text = format!(
-        "timed out after {}; the whole process tree was stopped. To go on, pass a larger timeout (at most \
-         {TIMEOUT_MAX_MS}), or do less in one call",
-        seconds(input.deadline())
-    );
-    // What ran may have had effects, so nobody should repeat it unasked.
-    Failure { retryable: false, ..Failure::new(FailureKind::Timeout, text) }
-}
-
-fn with_partial(failure: Failure, captured: Captured) -> Failure {
-    if captured.text.is_empty() {
-        return failure;
-    }
-    let output = Output { shape: Shape::HeadTail, ..Output::text(captured.text) };
-    failure.with_partial(Output { truncation: captured.truncation, ..output })
 }
 
 #[cfg(test)]

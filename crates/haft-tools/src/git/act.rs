@@ -4,8 +4,7 @@ use super::{
     change::Change,
     filters::{Passed, refuse_filtered},
     hooks::passed_over,
-    look::{self, beneath},
-    refs,
+    look, refs,
     remote::{Remote, advice, pushed},
     repository::{Call, Repository, refused},
     status::list,
@@ -69,7 +68,7 @@ fn unseen(what: &str) -> Failure {
 }
 
 async fn add(git: &Repository<'_>, paths: &[String]) -> Result<Output, Failure> {
-    let paths = beneath(git.cx, paths)?;
+    let paths = git.beneath(paths)?;
     refuse_filtered(git, Passed::Paths(&paths)).await?;
     done(git, &Change::Add { paths }).await?;
     let status = look::status(git, &[]).await?;
@@ -189,7 +188,7 @@ async fn branch_remove(git: &Repository<'_>, change: &Change, name: &str) -> Res
 }
 
 async fn stash_add(git: &Repository<'_>, message: Option<&str>, paths: &[String]) -> Result<Output, Failure> {
-    let paths = beneath(git.cx, paths)?;
+    let paths = git.beneath(paths)?;
     refuse_filtered(git, Passed::Paths(&paths)).await?;
     let before = commit_of(git, "refs/stash").await?;
     done(git, &Change::StashAdd { message: message.map(str::to_owned), paths }).await?;

@@ -8,8 +8,7 @@ use super::{
     status::{ASKED, Status},
     visible::{Sorted, is_denied, sorted},
 };
-use crate::glob::counted;
-use haft_core::{Captured, Cx, Failure, Output, Shape};
+use haft_core::{Captured, Failure, Output, Shape};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -106,23 +105,10 @@ pub(super) async fn changes(git: &Repository<'_>, shown: Shown<'_>) -> Result<Ou
 
 fn notes(git: &Repository<'_>, sorted: &Sorted, is_whole: bool, is_filtered: bool) -> Vec<String> {
     let mut notes = Vec::new();
-    let hidden = sorted.denied + sorted.unnamed + sorted.left_out;
-    if sorted.shown.is_empty() && hidden == 0 && is_whole {
+    if sorted.is_empty() && is_whole {
         notes.push("No file differs.".to_owned());
     }
-    if sorted.denied > 0 {
-        let files = counted(sorted.denied, "changed file");
-        notes.push(format!("({files} left out: they may hold secrets, or rules deny reading them)"));
-    }
-    if sorted.unnamed > 0 {
-        let files = counted(sorted.unnamed, "changed file");
-        notes.push(format!("({files} left out: the name isn't UTF-8)"));
-    }
-    if sorted.left_out > 0 || !is_whole {
-        let least = if is_whole { "" } else { "at least " };
-        let files = counted(sorted.left_out, "further changed file");
-        notes.push(format!("({least}{files} left out; name files or folders in paths)"));
-    }
+    notes.extend(sorted.notes(is_whole));
     if !git.prefix.is_empty() {
         notes.push("(only what lies in the workspace is shown; the repository is larger)".to_owned());
     }
@@ -248,25 +234,4 @@ pub(super) async fn listed(
 /// As [`Repository::list`].
 pub(super) async fn branches(git: &Repository<'_>) -> Result<Output, Failure> {
     listed(git, refs::BRANCHES, refs::branches).await
-}
-
-/// The paths as git takes them: from the workspace's root, and beneath it.
-///
-/// # Errors
-/// Invalid input for a path outside.
-pub(super) fn beneath(cx: &Cx, paths: &[String]) -> Result<Vec<String>, Failure> {
-    let root = cx.world.files.workspace().absolute();
-    paths
-        .iter()
-        .map(|path| {
-            let rest = path.strip_prefix(&root).filter(|rest| rest.is_empty() || rest.starts_with('/'));
-            let rest = rest.map_or(path.as_str(), |rest| rest.trim_start_matches('/'));
-            if rest.starts_with('/') || rest.split('/').any(|part| part == "..") {
-                return Err(Failure::invalid(format!(
-                    "/paths must lie in the workspace and be written without \"..\", and one is \"{path}\""
-                )));
-            }
-            Ok(if rest.is_empty() { ".".to_owned() } else { rest.to_owned() })
-        })
-        .collect()
 }

@@ -7,6 +7,7 @@
 //! and contents that a rule denies are left out and counted.
 
 mod act;
+mod beneath;
 mod change;
 mod filters;
 mod hooks;
@@ -22,4 +23,7 @@ mod status;
 mod tool;
 mod visible;
 
+pub(crate) use beneath::beneath;
+pub(crate) use repository::{DIFF, Repository};
 pub(crate) use tool::GitTool;
+pub(crate) use visible::{Sorted, sorted};

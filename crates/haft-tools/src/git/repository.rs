@@ -1,5 +1,6 @@
 //! git, asked with everything switched off by which a repository could have a program run.
 
+use super::beneath::beneath;
 use crate::program::{Answer, ask, pass_on};
 use haft_core::{Command, Cx, Failure, FailureKind};
 use std::time::Duration;
@@ -141,6 +142,14 @@ impl<'a> Repository<'a> {
     pub(super) fn setting(&self, key: &str) -> Option<&str> {
         let found = self.known.iter().rev().find(|known| known.key == key);
         found.map(|known| known.value.as_str())
+    }
+
+    /// Paths as git takes them.
+    ///
+    /// # Errors
+    /// As [`beneath`].
+    pub(super) fn beneath(&self, paths: &[String]) -> Result<Vec<String>, Failure> {
+        beneath(paths, &self.cx.world.files.workspace())
     }
 
     /// Asks for a short answer, whose meaning is in its exit code too.

@@ -3,15 +3,14 @@
 use super::{
     act::act,
     input::GitInput,
-    look::{self, beneath},
+    look,
     plan::Asked,
     refs,
     repository::{REMOTE_DEADLINE, Repository},
 };
-use crate::program::line;
 use haft_core::{
     Cx, Effects, Exposure, Failure, Flags, Output, PathArg, Permission, Preview, Risk, SessionView, Spec,
-    Tool, Touch,
+    Tool, Touch, shell_line,
 };
 use std::time::Duration;
 
@@ -56,7 +55,7 @@ impl Tool for GitTool {
             Err(_) => Effects::Everything,
             Ok(Asked::Change(change)) => {
                 let words = change.words();
-                let line = line(std::iter::once("git").chain(words.iter().map(String::as_str)));
+                let line = shell_line(std::iter::once("git").chain(words.iter().map(String::as_str)));
                 Effects::Only(vec![Touch::Command(line.into()), Touch::Read(PathArg::from("."))])
             }
             Ok(Asked::File { path, .. } | Asked::Blame { path, .. }) => {
@@ -94,19 +93,19 @@ impl Tool for GitTool {
         let git = Repository::open(cx).await?;
         match asked {
             Asked::Status { paths } => {
-                let status = look::status(&git, &beneath(cx, &paths)?).await?;
+                let status = look::status(&git, &git.beneath(&paths)?).await?;
                 Ok(Output::text(status.text()))
             }
             Asked::Diff { staged, rev, paths } => {
-                look::diff(&git, staged, rev.as_deref(), &beneath(cx, &paths)?).await
+                look::diff(&git, staged, rev.as_deref(), &git.beneath(&paths)?).await
             }
             Asked::Log { rev, paths, limit } => {
-                look::log(&git, rev.as_deref(), &beneath(cx, &paths)?, limit).await
+                look::log(&git, rev.as_deref(), &git.beneath(&paths)?, limit).await
             }
-            Asked::Commit { rev, paths } => look::commit(&git, &rev, &beneath(cx, &paths)?).await,
-            Asked::File { rev, path } => look::file(&git, &rev, &only(beneath(cx, &[path])?)).await,
+            Asked::Commit { rev, paths } => look::commit(&git, &rev, &git.beneath(&paths)?).await,
+            Asked::File { rev, path } => look::file(&git, &rev, &only(git.beneath(&[path])?)).await,
             Asked::Blame { path, rev, lines } => {
-                look::blame(&git, &only(beneath(cx, &[path])?), rev.as_deref(), lines).await
+                look::blame(&git, &only(git.beneath(&[path])?), rev.as_deref(), lines).await
             }
             Asked::Branches => look::branches(&git).await,
             Asked::Stashes => look::listed(&git, refs::STASHES, refs::stashes).await,

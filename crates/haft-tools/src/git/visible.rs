@@ -1,5 +1,6 @@
 //! Names that git lists, sorted by whether they and what stands there may be shown.
 
+use crate::glob::counted;
 use haft_core::{Cancel, Failure, FailureKind, Files, RealPath};
 
 /// So many changed files are shown in one call.
@@ -14,6 +15,32 @@ pub(crate) struct Sorted {
     pub(crate) denied: u64,
     pub(crate) unnamed: u64,
     pub(crate) left_out: u64,
+}
+
+impl Sorted {
+    /// Whether there was no name at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shown.is_empty() && self.denied + self.unnamed + self.left_out == 0
+    }
+
+    /// What is left out, counted; `is_whole` says whether git's list was.
+    pub(crate) fn notes(&self, is_whole: bool) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.denied > 0 {
+            let files = counted(self.denied, "changed file");
+            notes.push(format!("({files} left out: they may hold secrets, or rules deny reading them)"));
+        }
+        if self.unnamed > 0 {
+            let files = counted(self.unnamed, "changed file");
+            notes.push(format!("({files} left out: the name isn't UTF-8)"));
+        }
+        if self.left_out > 0 || !is_whole {
+            let least = if is_whole { "" } else { "at least " };
+            let files = counted(self.left_out, "further changed file");
+            notes.push(format!("({least}{files} left out; name files or folders in paths)"));
+        }
+        notes
+    }
 }
 
 /// Sorts names that count from the workspace's root.

@@ -9,10 +9,10 @@ use super::{
     plan::Plan,
     standing::{self, standing},
 };
-use crate::program::{Answer, ask, line};
+use crate::program::{Answer, ask};
 use haft_core::{
     Command, Cx, Effects, Exposure, Failure, FailureKind, Flags, Output, Permission, Preview, RealPath, Risk,
-    SessionView, Spec, Tool, Touch,
+    SessionView, Spec, Tool, Touch, shell_line,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl Tool for PackagesTool {
         };
         match Plan::of(manager, input) {
             Ok(plan) => {
-                let lines = plan.lines.iter().map(|words| line(words.iter().map(String::as_str)));
+                let lines = plan.lines.iter().map(|words| shell_line(words.iter().map(String::as_str)));
                 let commands = lines.map(|line| Touch::Command(line.into()));
                 Effects::Only(commands.chain([folder]).collect())
             }
@@ -149,7 +149,7 @@ impl Project<'_> {
     }
 
     fn failed(words: &[String], answer: &Answer) -> Failure {
-        let line = line(words.iter().map(String::as_str));
+        let line = shell_line(words.iter().map(String::as_str));
         let text =
             format!("{line} failed: {}\nCheck the names, and that the registry answers", answer.said());
         Failure::new(FailureKind::Unavailable, text).diagnose(answer.diagnostic())

@@ -1,4 +1,4 @@
-//! Programs that tools run themselves: how a line of words is written, and how an answer is taken.
+//! Programs that tools run themselves: how an answer is taken, and how output is shown as it comes and its end told.
 //!
 //! Starting and stopping is left to [`haft_core::Processes`]. Keeps the invariant that what is kept of an answer is
 //! bounded, and that it is known whether all of it was.
@@ -6,11 +6,11 @@
 mod ask;
 mod ending;
 mod hint;
-mod line;
+mod shown;
 
 pub(crate) use ask::{Answer, ask, pass_on};
 pub(crate) use ending::{Ending, reported_cwd, seconds};
-pub(crate) use line::line;
+pub(crate) use shown::{Shown, show, timed_out};
 
 /// A session that knows nothing, for tests of what tools state.
 #[cfg(test)]

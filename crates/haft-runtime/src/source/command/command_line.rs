@@ -1,5 +1,6 @@
 //! What a tool runs, as its manifest writes it.
 
+use haft_core::shell_word;
 use serde::Deserialize;
 use std::fmt;
 
@@ -52,24 +53,11 @@ impl fmt::Display for CommandLine {
         match self {
             Self::Shell(line) => f.write_str(line),
             Self::Argv(words) => {
-                for (index, word) in words.iter().enumerate() {
-                    if index > 0 {
-                        f.write_str(" ")?;
-                    }
-                    f.write_str(&quoted(word))?;
-                }
-                Ok(())
+                let words: Vec<_> = words.iter().map(|word| shell_word(word)).collect();
+                f.write_str(&words.join(" "))
             }
         }
     }
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/=:,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ const RESERVED: &str =
     "if then else elif fi do done case esac while until for in function select time coproc";
 
 /// A program and its arguments as one line.
-pub(crate) fn line<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
+pub fn shell_line<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
     let mut line = String::new();
     for (at, word) in words.into_iter().enumerate() {
         if at > 0 {
@@ -16,14 +16,14 @@ pub(crate) fn line<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
             // Unquoted it would set a variable, or begin a loop.
             line.push_str(&in_quotes(word));
         } else {
-            line.push_str(&quoted(word));
+            line.push_str(&shell_word(word));
         }
     }
     line
 }
 
-/// A word, quoted where it isn't plain.
-pub(crate) fn quoted(word: &str) -> String {
+/// A word as a command line or a rule writes it, quoted where it isn't plain.
+pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { in_quotes(word) }
 }
@@ -48,7 +48,7 @@ mod tests {
             (&["x", "a\nb"], "x 'a\nb'"),
         ];
         for (words, expected) in cases {
-            assert_eq!(line(words.iter().copied()), expected);
+            assert_eq!(shell_line(words.iter().copied()), expected);
         }
     }
 }
