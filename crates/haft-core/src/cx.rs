@@ -34,7 +34,7 @@ pub trait SessionView: Send + Sync {
     /// file; `file` is its present content.
     ///
     /// # Errors
-    /// Conflict where a placeholder stands for nothing in this file.
+    /// Invalid input where a placeholder stands for nothing in this file.
     fn unmask<'a>(&self, text: &'a [u8], _file: &[u8]) -> Result<Cow<'a, [u8]>, Failure> {
         Ok(Cow::Borrowed(text))
     }

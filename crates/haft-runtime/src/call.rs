@@ -212,11 +212,9 @@ impl Call {
 
     /// Applies the session's changes and writes the end down: the one terminal event.
     pub(crate) fn record(mut self, end: End) -> Ended {
-        let End { mut outcome, mut output, mut failure } = end;
+        let End { mut outcome, output, mut failure } = end;
         self.session.apply(&output);
         let masks = self.session.masks().clone();
-        // What was sealed is masked already; what never ran isn't.
-        masks.output(&mut output);
         masks.outcome(&mut outcome);
         if let Some(failure) = &mut failure {
             masks.failure(failure);

@@ -126,6 +126,7 @@ impl Executor {
         };
         match prepared {
             Err(mut end) => {
+                call.session.masks().output(&mut end.output);
                 call.add_context(&mut end);
                 call.record(end)
             }

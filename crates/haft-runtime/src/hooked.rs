@@ -115,7 +115,8 @@ impl Call {
 
     /// What hooks want the model to know, beside the result.
     pub(crate) fn add_context(&mut self, end: &mut End) {
-        for text in std::mem::take(&mut self.context) {
+        for mut text in std::mem::take(&mut self.context) {
+            self.session.masks().text(&mut text);
             end.output.content.push(Block::text(format!("[from a hook] {text}")));
         }
     }

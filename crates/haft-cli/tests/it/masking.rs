@@ -97,12 +97,20 @@ fn a_placeholder_is_the_same_in_all_sessions_and_goes_back_into_its_file_only() 
     let others = [
         ("write", json!({"path": "new.toml", "content": whole})),
         ("edit", json!({"path": "other.toml", "old": "x = 1", "new": whole})),
+        (
+            "patch",
+            json!({"patch": format!("*** Begin Patch\n*** Add File: new.toml\n+{placeholder}\n*** End Patch\n")}),
+        ),
         ("replace", json!({"pattern": "x = 1", "replacement": placeholder, "paths": ["other.toml"]})),
     ];
     for (tool, input) in others {
         let ran = call(&place, tool, &input);
         assert_ne!(ran.status, 0, "{tool}: {ran:?}");
-        assert!((ran.out + &ran.err).contains("only the file that the secret is in"), "{tool}");
+        let said = ran.out + &ran.err;
+        assert!(
+            said.contains("only the file that the secret is in") && !said.contains("somebody else"),
+            "{said}"
+        );
     }
     assert_eq!((place.read("new.toml"), place.read("other.toml").as_deref()), (None, Some("x = 1\n")));
 }

@@ -102,20 +102,24 @@ impl Masks {
         }
     }
 
-    /// A field whose name says that it is a secret is looked at with its name.
+    /// A text is looked at with its field's name, which may say that it is a secret.
     fn field(&self, name: &str, field: &mut Value) {
         let Value::String(text) = field else { return self.value(field) };
-        self.text(text);
         let Some(masker) = &self.0 else { return };
-        let named = format!("{name}=\"{text}\"");
-        let start = name.len() + 2;
-        let found = masker.mask(named.as_bytes()).secrets;
-        if let [only] = &found[..]
-            && only.range.start >= start
-            && only.range.end == named.len() - 1
-            && let Some(before) = named.get(start..only.range.start)
-        {
-            *text = format!("{before}{}", only.placeholder.as_str());
+        let before = format!("{name}=\"");
+        let named = [&before, text.as_str(), "\""].concat();
+        let mut masked = Vec::new();
+        let mut at = before.len();
+        for secret in masker.mask(named.as_bytes()).secrets {
+            if secret.range.start >= at {
+                masked.extend_from_slice(named.as_bytes().get(at..secret.range.start).unwrap_or_default());
+                masked.extend_from_slice(secret.placeholder.as_str().as_bytes());
+                at = secret.range.end.min(named.len() - 1);
+            }
+        }
+        if at > before.len() {
+            masked.extend_from_slice(named.as_bytes().get(at..named.len() - 1).unwrap_or_default());
+            *text = String::from_utf8_lossy(&masked).into_owned();
         }
     }
 
@@ -133,7 +137,7 @@ impl Masks {
     /// Refuses content with placeholders that aren't in the file already.
     ///
     /// # Errors
-    /// Conflict that names the first.
+    /// Invalid input that names the first.
     pub(crate) fn refuse_new(&self, content: &[u8], before: impl FnOnce() -> Vec<u8>) -> Result<(), Failure> {
         if self.0.is_none() || placeholders(content).next().is_none() {
             return Ok(());
@@ -149,7 +153,7 @@ impl Masks {
     /// Placeholders turned back into the bytes of the file they came from; `file` is its present content.
     ///
     /// # Errors
-    /// Conflict where a placeholder stands for nothing in this file.
+    /// Invalid input where a placeholder stands for nothing in this file.
     pub(crate) fn unmask<'a>(&self, text: &'a [u8], file: &[u8]) -> Result<Cow<'a, [u8]>, Failure> {
         let Some(masker) = &self.0 else { return Ok(Cow::Borrowed(text)) };
         if placeholders(text).next().is_none() {
@@ -159,8 +163,9 @@ impl Masks {
     }
 }
 
+// Not a conflict: nobody has to be waited for, and nothing read again.
 fn unknown(what: &str) -> Failure {
-    Failure::conflict(format!(
+    Failure::invalid(format!(
         "{what}: it is what is shown in the place of a secret, and only the file that the secret is in gets it back. Nothing \
          was written. Change other parts of the file with edit, or name where the value comes from (an environment \
          variable, a settings file) instead of the value"
