@@ -23,7 +23,7 @@ use crate::{
 };
 use grants::SavedGrants;
 use haft_core::{Approver, Clock, NoApprover, Permission, RealPath, StateFolder, World};
-use haft_os::{Environment, OsFiles, OsProcesses, OsState, SystemClock, host};
+use haft_os::{Environment, OsFiles, OsProcesses, OsState, Sandbox, SystemClock, host};
 use haft_policy::{Action, Policy, Rule};
 use haft_runtime::{
     Executor, Problem, SPILL_FOLDER, Session, SessionSetup, Snapshot, ToolSet,
@@ -212,16 +212,16 @@ impl App {
         }
     }
 
-    /// Files, processes, HTTP. Nothing is connected or started yet.
+    /// Files, processes, HTTP; confined commands run in `sandbox`. Nothing is connected or started yet.
     ///
     /// # Errors
     /// The workspace can't be opened, or the state folder can't be made.
-    pub(crate) fn world(&self) -> anyhow::Result<World> {
+    pub(crate) fn world(&self, sandbox: Option<Sandbox>) -> anyhow::Result<World> {
         self.make_spill_folder()?;
         let files = self.files(&[self.state_root().join(SPILL_FOLDER)])?;
         let passed = self.settings.pass_env.iter().map(|set| set.value.clone());
         let mut processes = OsProcesses::new(self.environment.clone().pass(passed));
-        if let Some(sandbox) = self.sandbox() {
+        if let Some(sandbox) = sandbox {
             processes = processes.confined_by(sandbox);
         }
         Ok(haft_os::world(files, processes))
@@ -245,12 +245,12 @@ impl App {
         approver: Arc<dyn Approver>,
         set: ToolSet,
     ) -> anyhow::Result<Live> {
-        let world = self.world()?;
-        let state = self.state();
-        let tools = Tools::load(self, Arc::clone(&world.files))?;
         // Before what is made of it, so that a change meanwhile is seen at the first call.
         let trusted = self.trust.bytes();
         let mut policy = self.policy();
+        let world = self.world(self.sandbox(&policy))?;
+        let state = self.state();
+        let tools = Tools::load(self, Arc::clone(&world.files))?;
         policy.confines = self.confines(world.processes.sandbox().as_ref());
         let renewal = TrustRenewal::new(self, trusted, policy.clone());
         policy.temp.extend(self.temp_folder(name));

@@ -30,6 +30,9 @@ pub struct Command {
     pub deadline: Option<Duration>,
     /// Whether to hand it a file by `HAFT_REPORT` whose first 64 KiB come back in [`Exit::report`].
     pub report: bool,
+    /// Looks the program up only where no command in the sandbox can have put it: for what a tool runs by itself
+    /// outside it.
+    pub trusted: bool,
     /// Runs it in the sandbox of [`Processes::sandbox`], with what was approved for it; none runs it outside.
     pub confined: Option<Allowance>,
 }
@@ -45,6 +48,7 @@ impl Command {
             merged: false,
             deadline: None,
             report: false,
+            trusted: false,
             confined: None,
         }
     }

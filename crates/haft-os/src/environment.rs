@@ -14,6 +14,7 @@ use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString, c_char},
     fmt,
+    path::PathBuf,
 };
 
 /// What children are given: who and where the user is, how to read text, and where toolchains are. None of
@@ -61,12 +62,6 @@ const FIXED: &[(&str, &str)] = &[
     ("TERM", "dumb"),
     ("VISUAL", "false"),
 ];
-
-/// Words in the names of variables that hold credentials.
-const CREDENTIALS: [&str; 9] =
-    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS", "AUTH"];
-/// A shorter value isn't taken for a credential: it would stand in too many texts by chance.
-const CREDENTIAL_MIN_BYTES: usize = 8;
 
 /// Where programs are looked for if haft was started without a `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -137,27 +132,22 @@ impl Environment {
             .collect()
     }
 
-    /// The variables that hold credentials: those whose names say so, and the named ones. Values that are short, a path
-    /// or a plain word aren't taken for one.
-    pub fn credentials(&self, named: &[String]) -> Vec<(String, Vec<u8>)> {
-        let is_one = |name: &str, value: &str| {
-            let name = name.to_ascii_uppercase();
-            let says_so = name.split('_').any(|part| CREDENTIALS.iter().any(|word| part.ends_with(word)))
-                && !name.ends_with("_ID")
-                || name == "DATABASE_URL";
-            says_so && value.len() >= CREDENTIAL_MIN_BYTES && !value.starts_with('/')
-        };
-        let found = self.all.iter().filter_map(|(name, value)| {
-            let (name, value) = (name.to_str()?, value.to_str()?);
-            let is_named = named.iter().any(|known| known == name) && !value.is_empty();
-            (is_named || is_one(name, value)).then(|| (name.to_owned(), value.as_bytes().to_vec()))
-        });
-        found.collect()
+    /// All variables, whether children see them or not; those that aren't Unicode are left out here.
+    pub fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.all.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)))
     }
 
     /// Whether the block that the system shows of this process was wiped.
     pub fn is_scrubbed(&self) -> bool {
         self.is_scrubbed
+    }
+
+    /// The folders in which children look for programs.
+    pub(crate) fn path(&self) -> Vec<PathBuf> {
+        self.for_child()
+            .get(OsStr::new("PATH"))
+            .map(|path| std::env::split_paths(path).collect())
+            .unwrap_or_default()
     }
 
     /// All that a child is given before what its command sets: what is allowed, over that what holds in any
@@ -267,21 +257,9 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_told_by_their_names() {
-        let environment = environment(&[
-            ("API_KEY", "abcdefgh"),
-            ("github_token", "12345678"),
-            ("SSH_AUTH_SOCK", "/tmp/agent"),
-            ("TOKEN", "short"),
-            ("EDITOR", "some-editor"),
-            ("OWN", "value"),
-            ("TOKENIZERS_PARALLELISM", "disabled"),
-            ("SIGN_KEY_ID", "workspace"),
-            ("AUTHOR", "janedoe12"),
-        ]);
-        let names: Vec<_> =
-            environment.credentials(&["OWN".to_owned()]).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["API_KEY", "OWN", "github_token"]);
+    fn relative_entries_of_the_path_reach_no_child() {
+        let path = |path: &str| environment(&[("PATH", path)]).for_child().get(OsStr::new("PATH")).cloned();
+        assert_eq!(path("./bin:/usr/bin::bin:/bin:"), Some("/usr/bin:/bin".into()));
     }
 
     #[test]

@@ -20,6 +20,11 @@ pub enum Executable {
     No,
 }
 
+/// The first file of that name in the folders that may be run.
+pub fn find_program(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+    folders.iter().map(|folder| folder.join(name)).find(|file| is_executable(file))
+}
+
 /// Bytes that nobody can guess.
 ///
 /// # Errors

@@ -111,7 +111,7 @@ static PROTECTED: [&str; 92] = [
 ];
 
 /// Secrets: keys, tokens, saved logins. A later line with `!` takes names out again.
-static SENSITIVE: [&str; 73] = [
+static SENSITIVE: [&str; 72] = [
     ".env",
     ".env.*",
     "!.env.example",
@@ -138,14 +138,12 @@ static SENSITIVE: [&str; 73] = [
     "!**/.ssh/known_hosts",
     "!**/.ssh/config",
     "**/.gnupg/**",
-    "**/.aws/credentials",
-    "**/.aws/config",
-    "**/.aws/sso/**",
+    "**/.aws/**",
     "**/.azure/**",
     "**/.config/gcloud/**",
-    "**/.config/gh/hosts.yml",
+    "**/.config/gh/**",
     "**/.config/hub",
-    "**/.kube/config",
+    "**/.kube/**",
     "**/.docker/config.json",
     "**/.oci/**",
     "**/.terraform.d/credentials.tfrc.json",
@@ -182,6 +180,7 @@ static SENSITIVE: [&str; 73] = [
     "**/.bash_history",
     "**/.zsh_history",
     "credentials.json",
+    ".claude.json",
     "/etc/shadow",
     "/etc/sudoers",
     "/proc/*/environ",
@@ -205,51 +204,19 @@ pub fn kept_in(root: &str) -> Vec<Kept> {
     absent.chain(named.filter(is_plain).map(|name| Kept { path: at(name), even_absent: false })).collect()
 }
 
-/// What a sandbox hides in the user's home: folders and files of keys, tokens and saved logins.
+/// What a sandbox hides in the user's home: the sensitive paths that are named without a pattern.
 pub fn hidden_in(home: &str) -> Vec<String> {
-    HIDDEN.iter().map(|name| format!("{}/{name}", home.trim_end_matches('/'))).collect()
+    let named = SENSITIVE.iter().map(|line| {
+        let name = line.strip_prefix("**/").unwrap_or(line);
+        name.strip_suffix("/**").or_else(|| name.strip_suffix("/*")).unwrap_or(name)
+    });
+    let places = named.filter(|name| !name.starts_with(['!', '/']) && !name.contains('*'));
+    let mut hidden: Vec<String> =
+        places.map(|name| format!("{}/{name}", home.trim_end_matches('/'))).collect();
+    hidden.sort();
+    hidden.dedup();
+    hidden
 }
-
-/// The secrets of a home folder by name, for who can't look for patterns.
-const HIDDEN: [&str; 37] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".oci",
-    ".netrc",
-    ".git-credentials",
-    ".pgpass",
-    ".my.cnf",
-    ".vault-token",
-    ".npmrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    ".password-store",
-    ".mozilla",
-    ".thunderbird",
-    ".bash_history",
-    ".zsh_history",
-    ".claude.json",
-    ".terraform.d/credentials.tfrc.json",
-    ".docker/config.json",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".m2/settings.xml",
-    ".m2/settings-security.xml",
-    ".gradle/gradle.properties",
-    ".composer/auth.json",
-    ".local/share/keyrings",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/hub",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".config/BraveSoftware",
-    ".config/microsoft-edge",
-];
 
 static PROTECTED_RULES: LazyLock<Gitignore> = LazyLock::new(|| rules(&PROTECTED));
 static SENSITIVE_RULES: LazyLock<Gitignore> = LazyLock::new(|| rules(&SENSITIVE));
@@ -359,7 +326,23 @@ mod tests {
         paths.sort_unstable();
         paths.dedup();
         assert_eq!(paths.len(), kept.len());
-        assert!(hidden_in("/home/u").contains(&"/home/u/.ssh".to_owned()));
+        let hidden = hidden_in("/home/u/");
+        for name in [
+            ".ssh",
+            ".aws",
+            ".kube",
+            ".netrc",
+            ".config/gh",
+            ".mozilla",
+            ".claude.json",
+            ".docker/config.json",
+        ] {
+            assert!(hidden.contains(&format!("/home/u/{name}")), "{name}");
+        }
+        assert!(
+            hidden.iter().all(|path| path.starts_with("/home/u/") && !path.contains(['*', '!'])),
+            "{hidden:?}"
+        );
     }
 
     #[test]

@@ -107,7 +107,9 @@ impl Executor {
         call.begin();
         call.step(TraceStep::gate("resolve", "deny", &why));
         let text = why.reason.clone();
-        call.record(End::refused(Outcome::Denied { why, feedback: None }, text))
+        let mut end = End::refused(Outcome::Denied { why, feedback: None }, text);
+        call.session.masks().output(&mut end.output);
+        call.record(end)
     }
 
     fn spawn(&self, call: Call, seat: Seat) -> Running {

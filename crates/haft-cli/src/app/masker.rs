@@ -3,7 +3,7 @@
 use super::App;
 use haft_core::Failure;
 use haft_os::host;
-use haft_policy::secrets::{Detector, Masker};
+use haft_policy::secrets::{Detector, Masker, is_credential};
 use std::sync::Arc;
 
 /// Where the workspace's key for placeholders is kept, so that they stay the same in all its sessions.
@@ -22,7 +22,11 @@ impl App {
             self.settings.models.values().filter_map(|model| model.api_key_env.clone()).collect();
         let headers = self.settings.tools.values().flat_map(|tool| &tool.headers);
         named.extend(headers.map(|header| header.value_env.clone()));
-        let detector = Detector::new(self.environment.credentials(&named))?;
+        let variables = self.environment.variables().filter(|(name, value)| {
+            is_credential(name, value) || !value.is_empty() && named.iter().any(|named| named == name)
+        });
+        let known = variables.map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()));
+        let detector = Detector::new(known)?;
         Ok(Some(Arc::new(Masker::new(Arc::new(detector), self.mask_key()?))))
     }
 

@@ -3,7 +3,7 @@
 use super::App;
 use haft_core::{Confined, Confinement, Reach};
 use haft_os::{Sandbox, host};
-use haft_policy::{Confines, hidden_in, kept_in};
+use haft_policy::{Confines, Policy, hidden_in, kept_in};
 use haft_runtime::settings::SandboxMode;
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use std::path::Path;
 const TEMP: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
 impl App {
-    /// The sandbox, unless the settings switch it off.
-    pub(crate) fn sandbox(&self) -> Option<Sandbox> {
+    /// The sandbox, unless the settings switch it off; what the policy denies to be read is hidden in it.
+    pub(crate) fn sandbox(&self, policy: &Policy) -> Option<Sandbox> {
         let setting = &self.settings.sandbox;
         let mode = setting.mode();
         if mode == SandboxMode::Off {
@@ -31,7 +31,7 @@ impl App {
         let mut hidden: Vec<String> = home.as_deref().map(hidden_in).unwrap_or_default();
         hidden.extend(setting.hidden.iter().map(|set| set.value.absolute.clone()));
         // What no rule lets a command read by name, no program reads by itself.
-        hidden.extend(self.policy().hidden_places());
+        hidden.extend(policy.hidden_places());
         // What haft knows of this and other workspaces; long results stay in reach.
         let state = self.state_root();
         hidden.extend(

@@ -226,7 +226,7 @@ fn model_keys(app: &App) -> Finding {
 
 /// Each layer that was tried, and how to get the ones that don't work.
 fn sandbox(app: &App) -> Vec<Finding> {
-    let Some(sandbox) = app.sandbox() else {
+    let Some(sandbox) = app.sandbox(&app.policy()) else {
         return vec![Finding::warning(
             "sandbox",
             "switched off: commands that are allowed run with all of your rights",

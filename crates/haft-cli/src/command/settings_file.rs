@@ -29,7 +29,7 @@ impl SettingsFile {
     pub(super) fn of(app: &App, scope: Scope) -> anyhow::Result<Self> {
         let path = path_of(app, scope);
         let shown = path.to_string_lossy().into_owned();
-        let files = app.world()?.files;
+        let files = app.world(None)?.files;
         let at = files.resolve(&PathArg(shown.clone()))?;
         if scope.is_in_workspace() && !files.workspace().covers(&at) {
             let what = format!("{shown} leads out of the workspace, to {}", at.absolute());

@@ -95,6 +95,30 @@ fn in_auto_mode_commands_run_without_a_question_and_what_leaves_does_not() {
 }
 
 #[test]
+fn what_runs_outside_by_itself_is_no_program_that_a_command_put_there() {
+    let place = place();
+    if !is_whole(&place) {
+        return;
+    }
+    let made = Command::new("git").args(["init", "-q"]).current_dir(place.workspace()).status().unwrap();
+    assert!(made.success());
+    let outside = place.beside("ran");
+    place.write("bin/git", &format!("#!/bin/sh\ntouch {}\n", outside.display()));
+    let path = std::env::var("PATH").unwrap();
+    for first in [place.workspace().join("bin").to_str().unwrap(), "bin", ""] {
+        let mut command =
+            place.command(&["call", "--mode", "auto", "bash", r#"{"command": "chmod +x bin/git"}"#]);
+        assert!(command.status().unwrap().success());
+        for (tool, input) in [("diff", "{}"), ("git", r#"{"action": "status"}"#)] {
+            let mut command = place.command(&["call", "--mode", "auto", tool, input]);
+            command.env("PATH", format!("{first}:{path}"));
+            let ran = ended(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+            assert!(ran.status == 0 && !outside.exists(), "{tool} with {first:?} first: {ran:?}");
+        }
+    }
+}
+
+#[test]
 fn what_was_allowed_outside_can_be_done() {
     let place = place();
     let outside = place.beside("notes");

@@ -11,7 +11,6 @@ use rustix::{
     io::Errno,
 };
 use std::{
-    ffi::OsStr,
     io,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
@@ -70,9 +69,11 @@ pub(super) fn launch(
         return Err(Failure::invalid("the command is empty; name a program to run"));
     };
     let folder = open_folder(&command)?;
-    let mut os = StdCommand::new(
-        own_git(program, &command, environment, sandbox).as_deref().unwrap_or(Path::new(program)),
-    );
+    let file = match sandbox.filter(|_| command.trusted && command.confined.is_none()) {
+        Some(sandbox) if !program.contains('/') => Some(beyond_reach(program, environment, sandbox)?),
+        _ => None,
+    };
+    let mut os = StdCommand::new(file.as_deref().unwrap_or(Path::new(program)));
     os.args(arguments)
         .env_clear()
         .envs(environment.for_child())
@@ -143,24 +144,23 @@ pub(super) fn launch(
     })
 }
 
-/// Where git is, for a run outside the sandbox: looking needs no question, so that it isn't taken from a folder that
-/// commands in the sandbox can write.
-fn own_git(
-    program: &str,
-    command: &Command,
-    environment: &Environment,
-    sandbox: Option<&Sandbox>,
-) -> Option<PathBuf> {
-    let sandbox = sandbox.filter(|_| program == "git" && command.confined.is_none())?;
-    let given = environment.for_child();
+/// The file of a program in a folder that no command in the sandbox can write.
+///
+/// # Errors
+/// Not found where there is none.
+fn beyond_reach(program: &str, environment: &Environment, sandbox: &Sandbox) -> Result<PathBuf, Failure> {
     let is_writable = |folder: &Path| {
         let real = crate::host::real_path(folder).unwrap_or_else(|| folder.to_owned());
         sandbox.confinement().writable.iter().any(|root| real.starts_with(root))
     };
-    std::env::split_paths(given.get(OsStr::new("PATH"))?)
-        .filter(|folder| folder.is_absolute() && !is_writable(folder))
-        .map(|folder| folder.join(program))
-        .find(|file| crate::host::is_executable(file))
+    let mut folders = environment.path();
+    folders.retain(|folder| !is_writable(folder));
+    crate::host::find_program(program, &folders).ok_or_else(|| {
+        Failure::not_found(format!(
+            "there is no program `{program}` on the PATH outside the folders that commands can write; have it installed, \
+             or run it through bash"
+        ))
+    })
 }
 
 /// Why the sandbox couldn't be put up.

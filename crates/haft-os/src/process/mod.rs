@@ -23,7 +23,6 @@ use crate::{
 };
 use haft_core::{BoxFuture, Cancel, Command, Confined, Exit, Failure, FailureKind, Processes, Stdio};
 use std::{
-    ffi::OsStr,
     future::pending,
     os::{fd::OwnedFd, unix::net::UnixStream},
     process::Stdio as Null,
@@ -62,14 +61,7 @@ impl Processes for OsProcesses {
         if program.is_empty() || program.contains('/') {
             return None;
         }
-        let given = self.environment.for_child();
-        let path = given.get(OsStr::new("PATH"))?;
-        // Empty and relative entries mean the folder that a command happens to run in.
-        let mut folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-        let found = folders.find_map(|folder| {
-            let file = folder.join(program);
-            crate::host::is_executable(&file).then_some(file)
-        })?;
+        let found = crate::host::find_program(program, &self.environment.path())?;
         crate::host::real_path(&found)?.to_str().map(str::to_owned)
     }
 

@@ -25,7 +25,7 @@ static ASSIGNMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// A name that goes on so isn't the name of a credential but says something of one.
-const OF_CREDENTIALS: &[&str] = &[
+pub(super) const OF_CREDENTIALS: &[&str] = &[
     "id",
     "ids",
     "name",

@@ -279,6 +279,12 @@ pub(super) static KINDS: &[Kind] = &[
     kind("credential", &["secret", "token", "apikey", "api_key", "api-key", "api key", "access_key", "accesskey", "access-key", "private_key", "privatekey", "private-key", "encryption_key", "encryptionkey", "signing_key", "signingkey", "master_key", "masterkey", "account_key", "shared_key", "sharedkey", "auth_key", "authkey", "service_key", "credential", "auth"], Place::Assigned, "").with(Check::Token),
 ];
 
+/// The words in the names that credentials are assigned to.
+pub(super) fn assigned_words() -> impl Iterator<Item = &'static str> {
+    let assigned = KINDS.iter().filter(|kind| kind.place == Place::Assigned);
+    assigned.flat_map(|kind| kind.words.iter().copied())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

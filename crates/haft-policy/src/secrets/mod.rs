@@ -18,11 +18,13 @@ mod pem;
 mod placeholder;
 mod stream;
 mod value;
+mod variable;
 
 pub use find::{Detector, DetectorError, Found};
 pub use mask::{Masked, MaskedSecret, Masker};
 pub use placeholder::{Placeholder, UnknownPlaceholder, placeholders, restore};
 pub use stream::StreamMasker;
+pub use variable::is_credential;
 
 /// The names of all kinds, for help texts and tests.
 pub fn kind_names() -> impl Iterator<Item = &'static str> {

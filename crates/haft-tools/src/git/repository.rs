@@ -207,6 +207,7 @@ impl<'a> Repository<'a> {
         Command {
             env,
             stdin: call.stdin.clone(),
+            trusted: true,
             deadline: Some(if call.is_remote { REMOTE_DEADLINE } else { DEADLINE }),
             ..Command::new(argv, self.cx.world.files.workspace())
         }

@@ -143,8 +143,12 @@ impl Project<'_> {
             let python = format!("{}/.venv/bin/python", self.at.absolute());
             env.push(("PIPAPI_PYTHON_LOCATION".to_owned(), python));
         }
-        let command =
-            Command { env, deadline: Some(DEADLINE), ..Command::new(words.to_vec(), self.at.clone()) };
+        let command = Command {
+            env,
+            trusted: true,
+            deadline: Some(DEADLINE),
+            ..Command::new(words.to_vec(), self.at.clone())
+        };
         ask(self.cx, command).await
     }
 
