@@ -22,10 +22,10 @@ use crate::{
     intake::{self, Around, Resolution, Stated},
     lend::{self, Parent},
     prune::prune,
-    run::{self, Lease, Purpose, Ran, RunTask, Stopwatch},
+    run::{self, Ran, RunTask, Stopwatch},
     running::Running,
     seal::{self, Limits},
-    session::{Keeper, Session},
+    session::Session,
 };
 use haft_core::{
     AnyTool, Bound, CallId, Ended, Exposure, Failure, FailureKind, FileLock, Outcome, RealPath, Request,
@@ -378,16 +378,7 @@ impl Executor {
         call.started(&ready.offer, &ready.input, &stated.subject.effects);
         let watch = Stopwatch::start(ready.offer.spec().timeout(), call.outer.clone());
         call.watch = Some(watch.clone());
-        let purpose = if ready.offer.tool.starts_processes() { Purpose::Program } else { Purpose::Run };
-        let lease = Lease::new(stated.subject.effects.clone(), call.session.policies(), purpose)
-            .with_variables(lend::variables(&stated.subject, &call.session.policy().temp))
-            .masked(call.session.masks().clone())
-            .confined(lend::allowance(&stated.subject, &call.session.policy().temp))
-            .with_keeper(
-                call.session
-                    .is_recorded()
-                    .then(|| Keeper::new(&call.session, &call.id, &ready.offer.name, call.request.turn)),
-            );
+        let lease = lend::lease(call, &ready.offer, stated);
         Self::keep_pin(call, &ready, approved);
         let cx = self.cx(call, stated, &lease);
         let task = RunTask {

@@ -2,10 +2,11 @@
 
 use crate::{
     call::Call,
+    catalogue::Offer,
     executor::Executor,
     intake::{self, Stated},
-    run::{Lease, NestedCalls, Purpose, Stopwatch},
-    session::Session,
+    run::{Lease, NestedCalls, Purpose, Stopwatch, Terms},
+    session::{Keeper, Session},
 };
 use haft_core::{Allowance, Cancel, Cx, Effects, RealPath, SessionView, Sink, Touch};
 use haft_policy::{Access, Subject};
@@ -26,7 +27,7 @@ pub(crate) struct Parent {
 impl Executor {
     /// A lease for a preview: the judged paths, to look at only.
     pub(crate) fn look_only(call: &Call, stated: &Stated) -> Arc<Lease> {
-        Lease::new(stated.subject.effects.clone(), call.session.policies(), Purpose::Preview)
+        Lease::new(Terms::new(stated.subject.effects.clone(), call.session.policies(), Purpose::Preview))
     }
 
     /// What a tool gets: handles through its lease, which dies with the call.
@@ -59,9 +60,25 @@ impl Executor {
     }
 }
 
+/// The lease of a run: what was judged, and what goes with it.
+pub(crate) fn lease(call: &Call, offer: &Offer, stated: &Stated) -> Arc<Lease> {
+    let (session, subject) = (&call.session, &stated.subject);
+    let purpose = if offer.tool.starts_processes() { Purpose::Program } else { Purpose::Run };
+    let temp = &session.policy().temp;
+    let keeper =
+        session.is_recorded().then(|| Keeper::new(session, &call.id, &offer.name, call.request.turn));
+    Lease::new(Terms {
+        variables: variables(subject, temp),
+        allowance: allowance(subject, temp),
+        masks: session.masks().clone(),
+        keeper,
+        ..Terms::new(subject.effects.clone(), session.policies(), purpose)
+    })
+}
+
 /// What the processes of a call get on top: where temporary files are free, and that git which is only asked is kept
 /// from running programs.
-pub(crate) fn variables(subject: &Subject, temp: &[String]) -> Vec<(String, String)> {
+fn variables(subject: &Subject, temp: &[String]) -> Vec<(String, String)> {
     let mut variables: Vec<(String, String)> =
         temp.first().map(|temp| ("TMPDIR".to_owned(), temp.clone())).into_iter().collect();
     if subject.read_only && subject.lines.iter().any(|line| !line.neutral_git.is_empty()) {
@@ -73,7 +90,7 @@ pub(crate) fn variables(subject: &Subject, temp: &[String]) -> Vec<(String, Stri
 
 /// What the processes of a call may do in the sandbox: what was judged that it writes, and temporary files. None where
 /// they run outside.
-pub(crate) fn allowance(subject: &Subject, temp: &[String]) -> Option<Allowance> {
+fn allowance(subject: &Subject, temp: &[String]) -> Option<Allowance> {
     let touches = subject.effects.touches();
     if !subject.spec.confined || touches.contains(&Touch::Unconfined) {
         return None;
