@@ -3,6 +3,7 @@
 //! Landlock only allows. To keep something from being read, all that stands beside it on the way down is named
 //! instead; a path in a writable folder can't be kept from being written at all.
 
+use super::standing;
 use haft_core::Confinement;
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath, PathFd,
@@ -92,11 +93,6 @@ fn grant_beside(
         }
     }
     Ok(rules)
-}
-
-/// What has to be writable so that a path is: a file that isn't there yet is made in its folder.
-pub(super) fn standing(path: &Path) -> &Path {
-    if path.exists() { path } else { path.parent().unwrap_or(path) }
 }
 
 /// Grants what is there; a path that isn't grants nothing.

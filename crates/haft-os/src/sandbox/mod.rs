@@ -20,7 +20,10 @@ pub(crate) use plan::{Layers, Plan};
 pub(crate) use proxy::{Proxy, variables};
 
 use haft_core::{Confined, Confinement, Failure, FailureKind, Layer};
-use std::{path::PathBuf, sync::OnceLock};
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 /// The sandbox that confined commands run in.
 #[derive(Debug)]
@@ -84,4 +87,9 @@ impl Sandbox {
             ),
         ))
     }
+}
+
+/// What has to be writable so that a path is: a file that isn't there yet is made in its folder.
+fn standing(path: &Path) -> &Path {
+    if path.exists() { path } else { path.parent().unwrap_or(path) }
 }

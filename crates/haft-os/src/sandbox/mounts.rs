@@ -1,7 +1,7 @@
 //! The steps that make a process's own view of the files: everything read-only, some folders writable, some things in
 //! them kept, some hidden.
 
-use super::landlock::standing;
+use super::standing;
 use haft_core::{Confinement, Kept};
 use std::{
     collections::BTreeSet,

@@ -94,6 +94,10 @@ fn succeeded(kind: Kind, parsed: &Parsed, is_counted_failed: bool) -> Verdict {
     if is_counted_failed || (kind != Kind::Test && has_error) {
         return Verdict::Failed;
     }
+    // A script that swallows the fault of a program that isn't there has checked nothing.
+    if kind != Kind::Test && parsed.missing.is_some() {
+        return Verdict::Missing;
+    }
     let is_shown = match (kind, parsed.counts) {
         (Kind::Test, Some(counts)) => counts.ran() > 0,
         (Kind::Test, None) => !parsed.evidence.is_empty(),
@@ -138,6 +142,16 @@ mod tests {
             test(0, &Parsed { findings: vec![Finding::error("x")], ..counted(1, 0, 0) }),
             Verdict::Passed
         );
+    }
+
+    #[test]
+    fn a_swallowed_fault_of_a_missing_program_passes_nothing() {
+        let missing = Parsed { missing: Some("sh: 1: eslint: not found".to_owned()), ..Parsed::default() };
+        for kind in [Kind::Lint, Kind::Typecheck, Kind::Build, Kind::Format] {
+            assert_eq!(Verdict::of(kind, Status::Code(0), &missing), Verdict::Missing, "{kind:?}");
+        }
+        let tested = Parsed { missing: missing.missing, ..counted(2, 0, 0) };
+        assert_eq!(test(0, &tested), Verdict::Passed);
     }
 
     #[test]
