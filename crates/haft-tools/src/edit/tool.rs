@@ -7,7 +7,7 @@ use super::{
 };
 use crate::text::{
     Coding, LineEnd, View,
-    agreed::{Round, settle},
+    agreed::{Busy, Round, settle},
     binary,
     diff::{self, Diff},
     foreign::Foreign,
@@ -179,12 +179,11 @@ impl Job {
             &self.cancel,
             look,
             |ready| self.write(&ready),
-            |cause| {
-                format!(
-                    "{} is being changed by somebody else at the same place or all the time{cause}; nothing was changed by \
-                 this edit. Wait for what else writes it, read it again, and give old as it is then.",
-                    self.name
-                )
+            Busy {
+                what: &format!("{} is", self.name),
+                place: "place",
+                call: "edit",
+                then: "it, read it again, and give old as it is then.",
             },
         )
     }

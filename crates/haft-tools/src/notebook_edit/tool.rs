@@ -7,7 +7,7 @@ use super::{
 };
 use crate::text::{
     Coding,
-    agreed::{Round, settle},
+    agreed::{Busy, Round, settle},
     binary,
     diff::{Diff, diff},
     foreign::Foreign,
@@ -169,12 +169,11 @@ impl Job {
             &self.cancel,
             look,
             |ready| self.write(&ready),
-            |cause| {
-                format!(
-                    "{} is being changed by somebody else at the same cell or all the time{cause}; nothing was changed by \
-                 this edit. Wait for what else writes it, and read it again.",
-                    self.name
-                )
+            Busy {
+                what: &format!("{} is", self.name),
+                place: "cell",
+                call: "edit",
+                then: "it, and read it again.",
             },
         )
     }

@@ -8,7 +8,7 @@ use super::{
     section::Patch,
 };
 use crate::text::{
-    agreed::{Round, settle},
+    agreed::{Busy, Round, settle},
     foreign::Foreign,
     paths,
 };
@@ -118,12 +118,11 @@ impl Job {
             &self.cancel,
             look,
             |plan| self.write(&plan),
-            |cause| {
-                format!(
-                    "a file of the patch is being changed by somebody else at the same place or all the time{cause}; \
-                 nothing was changed by this patch. Wait for what else writes it, read it again, and send the patch as \
-                 it must be then."
-                )
+            Busy {
+                what: "a file of the patch is",
+                place: "place",
+                call: "patch",
+                then: "it, read it again, and send the patch as it must be then.",
             },
         )
     }

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     glob::counted,
     text::{
-        agreed::{Round, settle},
+        agreed::{Busy, Round, settle},
         foreign::Foreign,
         paths,
         whole::lines_of,
@@ -149,12 +149,7 @@ impl Job {
             &self.cancel,
             || self.look(),
             |swept| self.write(&swept),
-            |cause| {
-                format!(
-                    "the files are being changed by somebody else at the same places or all the time{cause}; nothing was \
-                 changed by this call. Wait for what else writes them, then try again."
-                )
-            },
+            Busy { what: "the files are", place: "places", call: "call", then: "them, then try again." },
         )
     }
 

@@ -13,18 +13,41 @@ pub(crate) enum Round<P> {
     Ready(Vec<u8>, P),
 }
 
+/// Who is told what, where somebody else is faster all the time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Busy<'a> {
+    /// What is being changed, with its verb: `a.rs is`.
+    pub(crate) what: &'a str,
+    /// Where, besides "all the time".
+    pub(crate) place: &'a str,
+    /// What changed nothing.
+    pub(crate) call: &'a str,
+    /// What to do, behind "wait for what else writes".
+    pub(crate) then: &'a str,
+}
+
+impl Busy<'_> {
+    fn text(self, cause: &str) -> String {
+        let Self { what, place, call, then } = self;
+        format!(
+            "{what} being changed by somebody else at the same {place} or all the time{cause}; nothing was changed by this \
+             {call}. Wait for what else writes {then}"
+        )
+    }
+}
+
 /// Looks and writes exactly what the look came to; again where that meets a conflict, as long as the change stays the
 /// one that was agreed to.
 ///
 /// # Errors
-/// What `look` answers, and `write` unless it is a conflict; a conflict in the words of `given_up` where somebody else
-/// changes the same place or is faster all the time: it gets the last cause in parentheses, or nothing. Cancelled
+/// What `look` answers, and `write` unless it is a conflict; a conflict in the words of `busy` where somebody else
+/// changes the same place or is faster all the time, with the last cause in parentheses. Cancelled
 /// between a look and its write.
 pub(crate) fn settle<P>(
     cancel: &Cancel,
     look: impl Fn() -> Result<Round<P>, Failure>,
     write: impl Fn(P) -> Result<Output, Failure>,
-    given_up: impl FnOnce(&str) -> String,
+    busy: Busy<'_>,
 ) -> Result<Output, Failure> {
     let mut agreed: Option<Vec<u8>> = None;
     let mut cause = String::new();
@@ -45,14 +68,16 @@ pub(crate) fn settle<P>(
             ended => return ended,
         }
     }
-    Err(Failure::conflict(given_up(&cause)))
+    Err(Failure::conflict(busy.text(&cause)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ATTEMPTS_MAX, Round, settle};
+    use super::{ATTEMPTS_MAX, Busy, Round, settle};
     use haft_core::{Cancel, Failure, FailureKind, Output};
     use std::cell::Cell;
+
+    const BUSY: Busy<'_> = Busy { what: "a is", place: "place", call: "edit", then: "it." };
 
     /// Looks with these digests in turn, the last for ever; says how often it wrote.
     fn run(
@@ -69,7 +94,7 @@ mod tests {
             writes.set(writes.get() + 1);
             ended(writes.get())
         };
-        let done = settle(&Cancel::new(), look, write, |cause| format!("given up{cause}"));
+        let done = settle(&Cancel::new(), look, write, BUSY);
         (done, writes.get())
     }
 
@@ -79,9 +104,18 @@ mod tests {
         let (done, writes) = run(&[1], &third);
         assert_eq!((done.unwrap().joined_text(), writes), ("done".to_owned(), 3));
         let (done, writes) = run(&[1, 2], &third);
-        assert_eq!((done.unwrap_err().text, writes), ("given up (x)".to_owned(), 1));
+        assert_eq!((done.unwrap_err().text, writes), (BUSY.text(" (x)"), 1));
         let (done, writes) = run(&[1], &|_| Err(Failure::conflict("x")));
         assert_eq!((done.unwrap_err().kind, writes), (FailureKind::Conflict, ATTEMPTS_MAX));
+    }
+
+    #[test]
+    fn who_gives_up_says_why_and_what_to_do() {
+        assert_eq!(
+            BUSY.text(" (x)"),
+            "a is being changed by somebody else at the same place or all the time (x); nothing was changed by this \
+             edit. Wait for what else writes it."
+        );
     }
 
     #[test]
@@ -91,7 +125,7 @@ mod tests {
         let cancel = Cancel::new();
         cancel.fire();
         let write = |()| panic!("it was cancelled");
-        let done = settle(&cancel, || Ok(Round::Ready(Vec::new(), ())), write, |_| String::new());
+        let done = settle(&cancel, || Ok(Round::Ready(Vec::new(), ())), write, BUSY);
         assert_eq!(done.unwrap_err().kind, FailureKind::Cancelled);
     }
 }
