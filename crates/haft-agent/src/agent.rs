@@ -338,7 +338,7 @@ fn turn_number(message: &Message) -> Option<u64> {
 fn definitions(session: &Session, snapshot: &Snapshot) -> Vec<ToolDefinition> {
     snapshot
         .offers()
-        .filter(|offer| session.sends(offer) && !session.denies(offer))
+        .filter(|offer| session.sends(offer, snapshot) && !session.denies(offer))
         .map(|offer| {
             let spec = offer.spec();
             ToolDefinition {

@@ -27,6 +27,7 @@ use haft_os::{Environment, OsFiles, OsProcesses, OsState, Sandbox, SystemClock, 
 use haft_policy::{Action, Policy, Rule};
 use haft_runtime::{
     Executor, Problem, SPILL_FOLDER, Session, SessionSetup, Snapshot, ToolSet,
+    find::Deferral,
     hooks::{Hook, Hooks},
     settings::{Place, Settings, TrustFile},
 };
@@ -107,6 +108,11 @@ impl App {
     /// The tools that the settings show.
     pub(crate) fn snapshot(&self, tools: &Tools) -> Snapshot {
         tools.catalogue.snapshot().select(&self.tool_set())
+    }
+
+    /// When definitions of tools that leave it to haft are sent.
+    pub(crate) fn deferral(&self) -> Deferral {
+        self.settings.defer.as_ref().map(|set| set.value).unwrap_or_default()
     }
 
     /// What a session is judged by: settings, and what the trust file says now.
@@ -261,6 +267,7 @@ impl App {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let setup = SessionSetup {
             tools: set,
+            deferral: self.deferral(),
             approver,
             grants: Some(Arc::new(SavedGrants::new(self.trust.clone(), self.place.clone()))),
             pins: Some(Arc::new(haft_runtime::settings::TrustPins::new(

@@ -189,11 +189,14 @@ pub(crate) enum ToolsCommand {
         /// Its name
         name: String,
     },
-    /// The tools that fit some words
+    /// The tools that fit some words, best first, as they are ranked for a model
     Search {
-        /// The words
+        /// What the tool should do, or names; +word must occur, source:NAME, select:NAME,NAME
         #[arg(required = true)]
         words: Vec<String>,
+        /// At most this many
+        #[arg(long, default_value_t = 10)]
+        limit: usize,
     },
 }
 

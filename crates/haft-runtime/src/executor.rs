@@ -145,6 +145,9 @@ impl Executor {
                     Self::seal(&mut call, &mut end, tool.as_ref(), &approved);
                 }
                 call.session.take_in(&approved.stated.subject, &mut end.output);
+                if let Some(offer) = &call.offer {
+                    call.session.loads(offer, &mut end.output);
+                }
                 call.add_context(&mut end);
                 let ended = call.record(end); //                                                    12 record
                 drop(locks);

@@ -11,6 +11,7 @@ mod catalogue;
 mod event;
 mod executor;
 mod explain;
+pub mod find;
 mod help;
 mod hooked;
 pub mod hooks;

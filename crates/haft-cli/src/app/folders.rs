@@ -5,6 +5,7 @@ use haft_core::{Files, Media, PathArg};
 use haft_os::{FolderWatch, OsMedia, OsProcesses, host};
 use haft_runtime::{
     Catalogue, Handle, Problem, Registrar,
+    find::tool_search,
     settings::{Setting, ToolSetting},
     source::command::{CommandFolders, CommandRoot},
     tool_help, undo_tool,
@@ -62,7 +63,7 @@ impl Tools {
         let built_in =
             haft_tools::tools_with(ToolSettings { fetch: fetch(app), exec: exec(app) }, media(app))
                 .into_iter()
-                .chain([tool_help(&catalogue), undo_tool()]);
+                .chain([tool_help(&catalogue), tool_search(&catalogue), undo_tool()]);
         let adjusted = built_in.map(|tool| match app.settings.tools.get(tool.spec().name.as_ref()) {
             Some(setting) => adjust(tool, setting),
             None => tool,

@@ -23,6 +23,8 @@ pub struct Offer {
     pub(crate) input: Arc<Validator>,
     pub(crate) output: Option<Arc<Validator>>,
     pub(crate) live: Arc<AtomicBool>,
+    /// About how many tokens its definition costs a model.
+    pub(crate) tokens: usize,
     /// Tells registrations of one name apart.
     pub(crate) id: u64,
 }
@@ -65,6 +67,7 @@ impl Offer {
             input: Arc::new(input),
             output,
             live: Arc::new(AtomicBool::new(true)),
+            tokens: tokens_of(&spec),
             id: OFFERS.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -89,6 +92,11 @@ impl std::fmt::Debug for Offer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Offer({} by {})", self.name, self.owner)
     }
+}
+
+/// About how many tokens a definition costs: four bytes make one, in JSON and in English.
+fn tokens_of(spec: &Spec) -> usize {
+    (spec.name.len() + spec.prompt().len() + spec.input_schema.to_string().len()) / 4
 }
 
 fn is_builtin_name(name: &str) -> bool {

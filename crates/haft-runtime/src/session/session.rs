@@ -11,6 +11,7 @@ use crate::{
     admission::Queue,
     catalogue::{Catalogue, Offer, Snapshot, ToolSet},
     event::{Bus, EventStream},
+    find::Deferral,
     hooks::{HookSession, Hooks},
     seal::{Masks, SpillStore},
 };
@@ -86,6 +87,8 @@ pub struct SessionSetup {
     pub catalogue: Catalogue,
     /// Which of them it sees.
     pub tools: ToolSet,
+    /// When definitions of tools that leave it to haft are sent.
+    pub deferral: Deferral,
     /// Mode, rules, grants.
     pub policy: Policy,
     /// Who answers questions.
@@ -114,6 +117,7 @@ impl SessionSetup {
             parent: None,
             catalogue,
             tools: ToolSet::all(),
+            deferral: Deferral::default(),
             policy,
             approver: Arc::new(NoApprover),
             grants: None,
@@ -134,6 +138,7 @@ pub struct Session {
     parent: Option<Arc<Session>>,
     catalogue: Catalogue,
     tools: ToolSet,
+    deferral: Deferral,
     snapshot: Mutex<Arc<Snapshot>>,
     policy: watch::Sender<Arc<Policy>>,
     approver: Arc<dyn Approver>,
@@ -197,6 +202,7 @@ impl Session {
             parent: setup.parent,
             catalogue: setup.catalogue,
             tools: setup.tools,
+            deferral: setup.deferral,
             spill: SpillStore::new(setup.state.clone(), &setup.id),
             masks,
             contents: ContentStore::new(setup.state.clone(), &setup.id),
@@ -249,6 +255,11 @@ impl Session {
     /// The catalogue that snapshots are taken from.
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
+    }
+
+    /// When definitions of tools that leave it to haft are sent.
+    pub(crate) fn deferral(&self) -> Deferral {
+        self.deferral
     }
 
     /// The snapshot of the request being made.

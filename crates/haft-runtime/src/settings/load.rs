@@ -6,15 +6,25 @@ use super::{
     ModelSetting, Origin, Place, Placed, SandboxSetting, Setting, SettingsSource, TaintSetting, ToolSetting,
     section::{Document, Limit, List, Section},
 };
-use crate::{catalogue::Problem, hooks::Hook};
+use crate::{catalogue::Problem, find::Deferral, hooks::Hook};
 use haft_policy::{Action, Mode, Rule};
 use std::collections::BTreeMap;
 use toml::de::DeTable;
 use unmatchable::unmatchable;
 
 /// What can stand at the root.
-const SECTIONS: [&str; 9] =
-    ["permissions", "tools", "environment", "models", "roots", "taint", "hooks", "sandbox", "secrets"];
+const SECTIONS: [&str; 10] = [
+    "permissions",
+    "tools",
+    "environment",
+    "models",
+    "roots",
+    "taint",
+    "hooks",
+    "sandbox",
+    "secrets",
+    "discovery",
+];
 /// What the contract has and this version doesn't act on.
 const LATER: [&str; 2] = ["mcp", "openapi"];
 const PERMISSIONS: [&str; 6] = ["mode", "allow", "ask", "deny", "dangerous", "protectedBranches"];
@@ -38,6 +48,7 @@ pub(super) struct Layer {
     pub(super) models: BTreeMap<String, ModelSetting>,
     pub(super) extra_roots: Vec<Setting<Placed>>,
     pub(super) taint: TaintSetting,
+    pub(super) defer: Option<Setting<Deferral>>,
     pub(super) sandbox: SandboxSetting,
     pub(super) mask: Option<Setting<bool>>,
     pub(super) hooks: Vec<Hook>,
@@ -103,6 +114,10 @@ impl Layer {
         }
         if let Some(section) = root.section("taint") {
             self.taint = TaintSetting::read(&section, place);
+        }
+        if let Some(section) = root.section("discovery") {
+            section.only(&["defer"]);
+            self.defer = section.counts("defer").then(|| section.word("defer")).flatten();
         }
         if let Some(section) = root.section("sandbox") {
             self.sandbox = SandboxSetting::read(&section, place);
@@ -299,6 +314,7 @@ mod tests {
             ("[sandbox]\nnetwork = 'none'", 2, "no network of a sandbox", "a list of hosts"),
             ("[sandbox]\nnetwork = ['https://a.b/']", 2, "is no host", "no https://"),
             ("[mcp.servers.x]\ncommand = 'y'", 1, "[mcp] does nothing", "don't rely on it"),
+            ("[discovery]\ndefer = 'maybe'", 2, "unknown variant", "one of these words"),
             ("[taint]\naction = 'loud'", 2, "unknown variant", "one of these words"),
             ("[taint]\nprivate = ['read(']", 2, "closing parenthesis", "like a rule"),
             ("[tools]\nexclude = = []", 2, "not valid TOML", "mend this line"),

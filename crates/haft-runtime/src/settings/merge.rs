@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     catalogue::{Problem, ToolSet},
+    find::Deferral,
     hooks::Hook,
 };
 use haft_core::RealPath;
@@ -41,6 +42,8 @@ pub struct Settings {
     pub hooks: Vec<Hook>,
     /// What becomes of data that would leave a session which strangers can speak to.
     pub taint: TaintSetting,
+    /// When definitions of tools that leave it to haft are sent.
+    pub defer: Option<Setting<Deferral>>,
     /// What commands are kept from.
     pub sandbox: SandboxSetting,
     /// Whether secrets are masked in what leaves a call; they are unless this says otherwise.
@@ -97,6 +100,7 @@ impl Settings {
         }
         self.hooks.append(&mut layer.hooks);
         self.taint.add_weaker(layer.taint);
+        self.defer = self.defer.take().or(layer.defer);
         self.sandbox.add_weaker(layer.sandbox);
         self.mask = self.mask.take().or(layer.mask);
         self.problems.append(&mut layer.problems);
