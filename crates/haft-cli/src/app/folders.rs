@@ -58,6 +58,7 @@ impl Tools {
         let mut problems = app.problems.clone();
         problems.extend(fetch_problems(app));
         problems.extend(exec_problems(app));
+        problems.extend(app.credential_problems());
         catalogue.report("settings", problems);
         let built_in =
             haft_tools::tools_with(ToolSettings { fetch: fetch(app), exec: exec(app) }, media(app))
@@ -167,8 +168,8 @@ impl Tools {
 fn fetch(app: &App) -> FetchSettings {
     let Some(set) = app.settings.tools.get("fetch") else { return FetchSettings::default() };
     let headers = set.headers.iter().filter_map(|header| {
-        // A header whose value isn't set isn't sent.
-        let value = app.environment.get(&header.value_env)?.to_owned();
+        // A header whose value isn't there, or is no line, isn't sent.
+        let value = app.keys.find(&header.value).ok()?.line().ok()?.to_owned();
         Some(FetchHeader { host: header.host.clone(), name: header.name.clone(), value })
     });
     FetchSettings {

@@ -1,7 +1,7 @@
 //! `[tools.NAME]`: how one tool is offered and bounded here.
 
 use super::{Setting, section::Section};
-use haft_core::{Exposure, Permission};
+use haft_core::{Credential, Exposure, Permission};
 use serde::Serialize;
 
 const KEYS: [&str; 4] = ["exposure", "permission", "enabled", "timeoutMs"];
@@ -39,8 +39,8 @@ pub struct HeaderSetting {
     pub host: String,
     /// The header's name.
     pub name: String,
-    /// The environment variable that holds its value.
-    pub value_env: String,
+    /// Where its value is.
+    pub value: Credential,
 }
 
 impl ToolSetting {
@@ -109,19 +109,20 @@ impl ToolSetting {
     }
 }
 
-/// `headers = [{ host = "…", name = "…", valueEnv = "…" }]`; what lacks a part is reported and left out.
+/// `headers = [{ host = "…", name = "…", value = "secret:…" }]`; what lacks a part is reported and left out.
 fn headers(section: &Section<'_>) -> Vec<HeaderSetting> {
     let mut all = Vec::new();
     for (origin, table) in section.tables("headers") {
         let Some(table) = table else { continue };
-        table.only(&["host", "name", "valueEnv"]);
+        table.only(&["host", "name", "value", "valueEnv"]);
         let part = |key| table.text(key).map(|set| set.value);
-        if let (Some(host), Some(name), Some(value_env)) = (part("host"), part("name"), part("valueEnv")) {
-            all.push(HeaderSetting { host, name, value_env });
+        let value = table.credential("value", "valueEnv");
+        if let (Some(host), Some(name), Some(value)) = (part("host"), part("name"), value) {
+            all.push(HeaderSetting { host, name, value });
         } else {
             let fix =
-                "write { host = \"api.example.com\", name = \"Authorization\", valueEnv = \"API_TOKEN\" }";
-            section.document.problem(origin.line, "a header needs host, name and valueEnv", fix);
+                "write { host = \"api.example.com\", name = \"Authorization\", value = \"secret:NAME\" }";
+            section.document.problem(origin.line, "a header needs host, name and value", fix);
         }
     }
     all
