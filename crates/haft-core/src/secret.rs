@@ -99,8 +99,8 @@ mod tests {
     #[test]
     fn what_is_no_value_is_refused() {
         let long = "x".repeat(SECRET_MAX_BYTES + 1);
-        let cases = [
-            (&b""[..], SecretError::Empty),
+        let cases: [(&[u8], SecretError); 6] = [
+            (b"", SecretError::Empty),
             (b"\n", SecretError::Empty),
             (b"\xff\xfe", SecretError::NotText),
             (b"a\0b", SecretError::Control),
