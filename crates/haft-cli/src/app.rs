@@ -5,6 +5,7 @@
 
 mod adjust;
 mod folders;
+mod giving;
 mod grants;
 mod home;
 mod keys;

@@ -66,6 +66,9 @@ impl App {
             uses.extend(model.api_key.as_ref().map(|key| set(key, format!("model {name}"))));
         }
         for (tool, setting) in &self.settings.tools {
+            for (name, value) in &setting.env {
+                uses.push(set(&value.value, format!("variable {name} of {tool}")));
+            }
             for header in &setting.headers {
                 let by = format!("header {} of {tool} for {}", header.name, header.host);
                 uses.push(set(&header.value, by));

@@ -282,6 +282,28 @@ fn a_command_gets_it_only_where_a_setting_says_so_and_its_echo_is_masked() {
 }
 
 #[test]
+fn one_tool_alone_gets_it_where_a_setting_says_so() {
+    let place = Place::new();
+    let manifest = json!({"name": "deploy", "description": "Deploys.", "command": ["sh", "deploy.sh"]});
+    place.write(".haft/tools/deploy/tool.json", &manifest.to_string());
+    place.write(".haft/tools/deploy/deploy.sh", "echo \"length=${#DEPLOY_KEY}\"; echo \"$DEPLOY_KEY\"\n");
+    place.write_home("config.toml", "[tools.deploy]\nenv = { DEPLOY_KEY = 'secret:work' }\n");
+    let ran = call(&place, "deploy", &json!({}));
+    assert!(ran.status == 1 && ran.out.contains("haft secret set work"), "nothing ran without it: {ran:?}");
+    set(&place, "work", VALUE);
+    let out = call(&place, "deploy", &json!({})).with(0).out;
+    assert!(out.contains("length=16") && out.contains("[secret:work:") && !out.contains(VALUE), "{out}");
+    let other = call(&place, "bash", &json!({"command": "echo \"<${DEPLOY_KEY:-none}>\""})).with(0).out;
+    assert!(other.contains("<none>"), "{other}");
+    let list = place.run(&["secret", "list"]).out;
+    assert!(list.contains("variable DEPLOY_KEY of deploy"), "{list}");
+    place.write_home("config.toml", "");
+    place.write(".haft/config.toml", "[tools.deploy]\nenv = { DEPLOY_KEY = 'secret:work' }\n");
+    let untrusted = call(&place, "deploy", &json!({})).with(0).out;
+    assert!(untrusted.contains("length=0"), "a workspace can't ask for it: {untrusted}");
+}
+
+#[test]
 fn no_tool_reads_what_is_stored_and_no_command_sees_it() {
     let place = Place::new();
     set(&place, "work", VALUE);

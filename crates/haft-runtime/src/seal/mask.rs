@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn every_copy_learns_of_a_further_secret() {
-        let (masks, copy) = (masks(), masks().clone());
+        let (masks, other) = (masks(), masks());
         let learnt = masks.clone();
         let known = [("new".to_owned(), b"s3cond-secret".to_vec())];
         masks.replace(Arc::new(Masker::new(Arc::new(Detector::new(known).unwrap()), [7; 32])));
@@ -223,7 +223,7 @@ mod tests {
             text
         };
         assert!(shown(&learnt).starts_with("[secret:new:"));
-        assert_eq!(shown(&copy), "s3cond-secret", "that one is another session's");
+        assert_eq!(shown(&other), "s3cond-secret", "that one is another session's");
         let none = Masks::default();
         none.replace(Arc::new(Masker::new(Arc::new(Detector::new([]).unwrap()), [7; 32])));
         assert!(none.masker().is_none(), "masking that is off stays off");

@@ -415,7 +415,7 @@ mod tests {
     fn an_untrusted_workspace_can_only_tighten() {
         let text = "[permissions]\nmode = 'yolo'\nallow = ['bash']\nask = ['read']\ndeny = ['edit']\n\
                     dangerous = []\n[tools]\ninclude = ['x']\nexclude = ['grep']\nfolders = ['t']\n\
-                    [tools.bash]\npermission = 'deny'\nenabled = false\nexposure = 'hidden'\ntimeoutMs = 1\n\
+                    [tools.bash]\npermission = 'deny'\nenabled = false\nexposure = 'hidden'\ntimeoutMs = 1\nenv = { K = 'secret:k' }\n\
                     [tools.read]\nenabled = true\n[environment]\npass = ['KEY']\nset = { K = 'secret:k' }\n[models.m]\nbaseUrl = 'http://evil'\n\
                     [roots]\nextra = ['/']\n";
         for scope in [Scope::Workspace, Scope::Local] {
@@ -430,12 +430,14 @@ mod tests {
             assert!(settings.set_env.is_empty());
             assert!(settings.models.is_empty() && settings.folders.is_empty() && settings.include.is_none());
             let bash = &settings.tools["bash"];
-            assert!(bash.is_off() && bash.exposure.is_none() && bash.timeout_ms.is_none());
+            assert!(
+                bash.is_off() && bash.exposure.is_none() && bash.timeout_ms.is_none() && bash.env.is_empty()
+            );
             assert_eq!(bash.tighten(haft_core::Permission::Auto), haft_core::Permission::Deny);
             assert!(settings.tools["read"].enabled.is_none());
             let ignored =
                 settings.problems.iter().filter(|problem| problem.fix.contains("haft trust")).count();
-            assert_eq!(ignored, 12, "{:#?}", settings.problems);
+            assert_eq!(ignored, 13, "{:#?}", settings.problems);
             assert_eq!(ignored, settings.problems.len());
         }
         let trusted = read(Scope::Workspace, text, true);

@@ -3,13 +3,15 @@
 use super::{Setting, section::Section};
 use haft_core::{Credential, Exposure, Permission};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
-const KEYS: [&str; 4] = ["exposure", "permission", "enabled", "timeoutMs"];
+const KEYS: [&str; 5] = ["exposure", "permission", "enabled", "timeoutMs", "env"];
 /// The keys of `[tools.fetch]` besides.
-const FETCH_KEYS: [&str; 6] = ["exposure", "permission", "enabled", "timeoutMs", "allowPrivate", "headers"];
+const FETCH_KEYS: [&str; 7] =
+    ["exposure", "permission", "enabled", "timeoutMs", "env", "allowPrivate", "headers"];
 
 /// The keys of `[tools.exec]` besides.
-const EXEC_KEYS: [&str; 5] = ["exposure", "permission", "enabled", "timeoutMs", "programs"];
+const EXEC_KEYS: [&str; 6] = ["exposure", "permission", "enabled", "timeoutMs", "env", "programs"];
 
 /// The settings of one tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -23,6 +25,8 @@ pub struct ToolSetting {
     pub enabled: Option<Setting<bool>>,
     /// Hard cap for one call in milliseconds.
     pub timeout_ms: Option<Setting<u64>>,
+    /// Variables that its processes get, and no other tool's, each with where its value is.
+    pub env: BTreeMap<String, Setting<Credential>>,
     /// Of `fetch`: `host:port` of hosts that may be contacted though they aren't public.
     pub allow_private: Vec<Setting<String>>,
     /// Of `fetch`: headers by host.
@@ -80,6 +84,11 @@ impl ToolSetting {
             enabled: off,
             exposure: section.counts("exposure").then(|| section.word("exposure")).flatten(),
             timeout_ms: section.counts("timeoutMs").then(|| section.number("timeoutMs")).flatten(),
+            env: if section.counts("env") {
+                section.section("env").map(|env| env.credentials()).unwrap_or_default()
+            } else {
+                BTreeMap::new()
+            },
             allow_private: if is_fetch && section.counts("allowPrivate") {
                 section.texts("allowPrivate").items
             } else {
@@ -99,6 +108,9 @@ impl ToolSetting {
         self.exposure = self.exposure.take().or(weaker.exposure);
         self.enabled = self.enabled.take().or(weaker.enabled);
         self.timeout_ms = self.timeout_ms.take().or(weaker.timeout_ms);
+        for (name, credential) in weaker.env {
+            self.env.entry(name).or_insert(credential);
+        }
         self.allow_private.extend(weaker.allow_private);
         self.headers.extend(weaker.headers);
         self.programs.extend(weaker.programs);
