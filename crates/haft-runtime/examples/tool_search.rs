@@ -198,7 +198,7 @@ fn tune(catalogue: &Catalogue, start: Weights, time: Duration) -> Weights {
     let mut most = worth(&best);
     while began.elapsed() < time {
         let mut tried = best.clone();
-        for _ in 0..1 + next(&mut random) % 3 {
+        for _ in 0..=next(&mut random) % 3 {
             nudge(&mut tried, &mut random);
         }
         let now = worth(&tried);

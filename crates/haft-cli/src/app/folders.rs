@@ -1,6 +1,6 @@
 //! The tools of a workspace: built in, and from command folders that may change at any time.
 
-use super::{App, adjust::adjust};
+use super::{App, Keys, adjust::adjust};
 use haft_core::{Files, Media, PathArg};
 use haft_os::{FolderWatch, OsMedia, OsProcesses, host};
 use haft_runtime::{
@@ -39,6 +39,7 @@ pub(crate) struct Tools {
 struct Inner {
     files: Arc<dyn Files>,
     settings: BTreeMap<String, ToolSetting>,
+    keys: Keys,
     paths: Vec<PathBuf>,
     sources: Mutex<Sources>,
 }
@@ -59,13 +60,14 @@ impl Tools {
         let mut problems = app.problems.clone();
         problems.extend(fetch_problems(app));
         problems.extend(exec_problems(app));
+        problems.extend(app.credential_problems());
         catalogue.report("settings", problems);
         let built_in =
             haft_tools::tools_with(ToolSettings { fetch: fetch(app), exec: exec(app) }, media(app))
                 .into_iter()
                 .chain([tool_help(&catalogue), tool_search(&catalogue), undo_tool()]);
         let adjusted = built_in.map(|tool| match app.settings.tools.get(tool.spec().name.as_ref()) {
-            Some(setting) => adjust(tool, setting),
+            Some(setting) => adjust(tool, setting, &app.keys),
             None => tool,
         });
         for handle in catalogue.register_all(adjusted, CORE)? {
@@ -75,7 +77,8 @@ impl Tools {
         let paths = roots.iter().map(|root| PathBuf::from(root.path.absolute())).collect();
         let folders = roots.into_iter().map(CommandFolders::new).collect();
         let sources = Mutex::new(Sources { folders, adjusted: BTreeMap::new() });
-        let inner = Inner { files, settings: app.settings.tools.clone(), paths, sources };
+        let (settings, keys) = (app.settings.tools.clone(), app.keys.clone());
+        let inner = Inner { files, settings, keys, paths, sources };
         let tools = Self { catalogue, inner: Arc::new(inner) };
         tools.sync();
         Ok(tools)
@@ -155,8 +158,9 @@ impl Tools {
         for (name, setting) in &self.inner.settings {
             let is_foreign = snapshot.get(name).is_some_and(|offer| !offer.is_core());
             if is_foreign && !adjusted.contains_key(name) {
-                let setting = setting.clone();
-                if let Ok(handle) = self.catalogue.wrap(name, &by, move |tool| adjust(tool, &setting)) {
+                let (setting, keys) = (setting.clone(), self.inner.keys.clone());
+                if let Ok(handle) = self.catalogue.wrap(name, &by, move |tool| adjust(tool, &setting, &keys))
+                {
                     adjusted.insert(name.clone(), handle);
                 }
             }
@@ -168,8 +172,8 @@ impl Tools {
 fn fetch(app: &App) -> FetchSettings {
     let Some(set) = app.settings.tools.get("fetch") else { return FetchSettings::default() };
     let headers = set.headers.iter().filter_map(|header| {
-        // A header whose value isn't set isn't sent.
-        let value = app.environment.get(&header.value_env)?.to_owned();
+        // A header whose value isn't there, or is no line, isn't sent.
+        let value = app.keys.find(&header.value).ok()?.line().ok()?.to_owned();
         Some(FetchHeader { host: header.host.clone(), name: header.name.clone(), value })
     });
     FetchSettings {

@@ -75,6 +75,12 @@ pub trait Renewal: Send + Sync {
 
     /// Puts what holds now in the place of what held before. Answers that a session keeps for itself stay.
     fn renew(&self, policy: &mut Policy);
+
+    /// What takes secrets out from now on, where there are others than at the last look. A session that masks nothing
+    /// goes on so.
+    fn masker(&self) -> Option<Arc<Masker>> {
+        None
+    }
 }
 
 /// What a session is made of.
@@ -408,6 +414,20 @@ impl Session {
                 let _turn = lock(&session.renewing);
                 if renewal.is_due() {
                     session.change_policy(|policy| renewal.renew(policy));
+                }
+            }
+            at = session.parent();
+        }
+    }
+
+    /// Learns of secrets that were stored elsewhere meanwhile, here and in the sessions above.
+    pub(crate) fn renew_masks(&self) {
+        let mut at = Some(self);
+        while let Some(session) = at {
+            if let Some(renewal) = &session.renewal {
+                let _turn = lock(&session.renewing);
+                if let Some(masker) = renewal.masker() {
+                    session.masks.replace(masker);
                 }
             }
             at = session.parent();

@@ -1,3 +1,5 @@
+//! What the index finds, and in which order.
+
 use super::*;
 use serde_json::{Value, json};
 

@@ -56,11 +56,11 @@ fn read_texts(fields: &mut Fields<'_>, spec: &mut Spec) {
     fields.set(&mut spec.capabilities, &["capabilities"], TEXTS);
     fields.set(&mut spec.secrets, &["secrets"], TEXTS);
     if !spec.secrets.is_empty() {
-        let text = "\"secrets\" is noted, but this version hands no stored credential to a command";
+        let text = "\"secrets\" only says what it needs: whoever uses it says in the settings what it gets";
         fields.warn(
             "/secrets",
             text,
-            "name the variable in the settings instead: [environment] pass = [\"…\"]",
+            "write under [tools.NAME] in the settings: env = { VARIABLE = \"secret:NAME\" }",
         );
     }
     fields.set(
