@@ -17,6 +17,7 @@ mod hooked;
 pub mod hooks;
 mod intake;
 mod lend;
+pub mod lower;
 mod prune;
 mod run;
 mod running;

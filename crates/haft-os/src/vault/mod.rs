@@ -256,12 +256,11 @@ impl OsVault {
     fn change<T>(&self, change: impl FnOnce(&mut Entries) -> Result<T, Failure>) -> Result<T, Failure> {
         let mut answer = None;
         self.state.update(FILE, |before| {
-            let mut opened = match before {
-                Some(bytes) => self.opened(&bytes)?,
-                None => {
-                    let (source, key) = self.new_source()?;
-                    Opened { source, key, entries: Entries::default() }
-                }
+            let mut opened = if let Some(bytes) = before {
+                self.opened(&bytes)?
+            } else {
+                let (source, key) = self.new_source()?;
+                Opened { source, key, entries: Entries::default() }
             };
             answer = Some(change(&mut opened.entries)?);
             opened.sealed()

@@ -1,6 +1,7 @@
 //! One registered tool, ready to be called.
 
 use super::RegisterError;
+use crate::lower;
 use haft_core::{AnyTool, Spec, ToolName};
 use jsonschema::Validator;
 use serde_json::Value;
@@ -110,6 +111,8 @@ fn compile_input(spec: &Spec) -> Result<Validator, RegisterError> {
     if root.get("type").and_then(Value::as_str) != Some("object") {
         return Err(fault("its root must have \"type\": \"object\"".to_owned()));
     }
+    // What no provider could be sent is set aside now, not at the first request.
+    lower::lower(&spec.input_schema, lower::Dialect::Plain).map_err(|error| fault(error.to_string()))?;
     compile(&spec.input_schema).map_err(fault)
 }
 
