@@ -150,6 +150,21 @@ impl Masks {
         }
     }
 
+    /// Refuses an input with placeholders, for tools that hand it to a program: none gets what they stand for.
+    ///
+    /// # Errors
+    /// Invalid input that names the first.
+    pub(crate) fn refuse_in(&self, input: &Value) -> Result<(), Failure> {
+        match first_in(input).filter(|_| self.0.is_some()) {
+            None => Ok(()),
+            Some(placeholder) => Err(Failure::invalid(format!(
+                "{placeholder} is what is shown in the place of a secret, and only the file that the secret is in gets \
+                 it back: no command, argument, message or name does. Nothing ran. Name where the value comes from (an \
+                 environment variable, a settings file) instead of the value"
+            ))),
+        }
+    }
+
     /// Placeholders turned back into the bytes of the file they came from; `file` is its present content.
     ///
     /// # Errors
@@ -160,6 +175,16 @@ impl Masks {
             return Ok(Cow::Borrowed(text));
         }
         restore(text, &masker.originals(file)).map(Cow::Owned).map_err(|error| unknown(&error.to_string()))
+    }
+}
+
+/// The first placeholder in the texts of a value.
+fn first_in(value: &Value) -> Option<Placeholder> {
+    match value {
+        Value::String(text) => placeholders(text.as_bytes()).next().map(|(_, placeholder)| placeholder),
+        Value::Array(items) => items.iter().find_map(first_in),
+        Value::Object(fields) => fields.values().find_map(first_in),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
 
@@ -202,6 +227,22 @@ mod tests {
         let value: Value = serde_json::from_slice(&masked).unwrap();
         assert!(value["raw"].as_str().unwrap().contains("[secret:db:"), "{value}");
         assert_eq!(value["n"], 1);
+    }
+
+    #[test]
+    fn a_placeholder_goes_into_no_command() {
+        let masks = masks();
+        let mut shown = "hunter2-hunter2".to_owned();
+        masks.text(&mut shown);
+        for input in [json!({"command": format!("echo {shown}")}), json!({"args": ["a", {"b": shown}]})] {
+            let failure = masks.refuse_in(&input).unwrap_err();
+            assert!(failure.text.starts_with(&shown) && failure.text.contains("Nothing ran"), "{failure}");
+            assert!(
+                Masks::default().refuse_in(&input).is_ok(),
+                "where nothing is masked it is a text like others"
+            );
+        }
+        assert!(masks.refuse_in(&json!({"command": "grep '[secret:' a"})).is_ok());
     }
 
     #[test]
