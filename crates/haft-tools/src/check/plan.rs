@@ -117,6 +117,91 @@ pub(super) fn choices(runner: Runner, order: &Order<'_>) -> Vec<Choice> {
     }
 }
 
+/// A path of the caller's as file and name: `tests/a.rs::worse`, `test_a.py::T::test_bad`, `parser::tests::bad`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Asked<'a> {
+    /// None where it is a test's name alone.
+    pub(super) file: Option<&'a str>,
+    /// What of it, with its `::`.
+    pub(super) name: Option<&'a str>,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn of(path: &'a str) -> Self {
+        match path.split_once("::") {
+            None => Self { file: Some(path), name: None },
+            // A module has no extension.
+            Some((first, _)) if !first.contains(['.', '/']) => Self { file: None, name: Some(path) },
+            Some((file, name)) => Self { file: Some(file), name: Some(name) },
+        }
+    }
+
+    /// The name of cargo's target that this file is the root of, if it is one of tests.
+    fn target(self) -> Option<&'a str> {
+        let (folder, file) = self.file?.rsplit_once('/')?;
+        let stem = file.strip_suffix(".rs")?;
+        match folder.rsplit_once('/') {
+            _ if folder == "tests" || folder.ends_with("/tests") => Some(stem),
+            Some((above, name)) if stem == "main" && (above == "tests" || above.ends_with("/tests")) => {
+                Some(name)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The files of the asked paths, without the names of tests in them, each once.
+fn files(paths: &[String]) -> Vec<String> {
+    let mut files: Vec<String> = Vec::new();
+    for file in paths.iter().map(|path| Asked::of(path).file.unwrap_or(path)) {
+        if !files.iter().any(|known| known == file) {
+            files.push(file.to_owned());
+        }
+    }
+    files
+}
+
+/// What `cargo test` takes for these paths; none where it can't be narrowed to just them.
+fn of_cargo(paths: &[String]) -> Option<Vec<String>> {
+    let asked: Vec<Asked<'_>> = paths.iter().map(|path| Asked::of(path)).collect();
+    let targets: Option<Vec<&str>> = asked.iter().map(|asked| asked.target()).collect();
+    let names: Option<Vec<&str>> = asked.iter().map(|asked| asked.name).collect();
+    if asked.is_empty() || targets.is_none() && names.is_none() {
+        return None;
+    }
+    // Where one is the whole of a target and another isn't, a name would leave out the whole one.
+    let has_names = asked.iter().any(|asked| asked.name.is_some());
+    if has_names && names.is_none() {
+        return None;
+    }
+    let targets = targets.unwrap_or_default().into_iter();
+    let mut words: Vec<String> =
+        targets.flat_map(|target| ["--test".to_owned(), target.to_owned()]).collect();
+    if let Some(names) = names {
+        words.push("--".to_owned());
+        words.extend(names.into_iter().map(str::to_owned));
+    }
+    Some(words)
+}
+
+/// The pattern by which `go test` runs just the asked tests; none where not all paths name one, or one plainly.
+fn of_go(paths: &[String]) -> Option<String> {
+    let is_plain = |name: &&str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let names: Option<Vec<&str>> = paths.iter().map(|path| Asked::of(path).name.filter(is_plain)).collect();
+    names.filter(|names| !names.is_empty()).map(|names| format!("^({})$", names.join("|")))
+}
+
+/// As unittest names a test: `tests/test_a.py::T::test_bad` is `tests.test_a.T.test_bad`.
+fn of_unittest(path: &str) -> String {
+    let asked = Asked::of(path);
+    match (asked.file.and_then(|file| file.strip_suffix(".py")), asked.name) {
+        (Some(module), Some(name)) => {
+            format!("{}.{}", module.trim_start_matches("./").replace('/', "."), name.replace("::", "."))
+        }
+        _ => path.to_owned(),
+    }
+}
+
 fn cargo(order: &Order<'_>) -> Vec<Choice> {
     // In a named folder it is that package's own check.
     let all = if order.is_whole { "--workspace" } else { "" };
@@ -135,7 +220,12 @@ fn cargo(order: &Order<'_>) -> Vec<Choice> {
         (Kind::Test | Kind::Typecheck | Kind::Build, true) => return Vec::new(),
     };
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    vec![Choice::new(&words, &[Need::File("Cargo.toml")])]
+    let choice = Choice::new(&words, &[Need::File("Cargo.toml")]);
+    let narrowed = of_cargo(order.paths).filter(|_| order.kind == Kind::Test);
+    vec![match narrowed {
+        Some(words) => choice.with(words),
+        None => choice,
+    }]
 }
 
 fn scripts(order: &Order<'_>) -> Vec<Choice> {
@@ -157,7 +247,7 @@ fn scripts(order: &Order<'_>) -> Vec<Choice> {
             let choice = Choice::new(&[manager.name(), "run", name], &needs);
             choices.push(if narrows {
                 let dashes = (manager == Manager::Npm).then(|| "--".to_owned());
-                choice.with(dashes.into_iter().chain(order.paths.iter().cloned()))
+                choice.with(dashes.into_iter().chain(files(order.paths)))
             } else {
                 choice
             });
@@ -216,7 +306,7 @@ fn unittest(order: &Order<'_>) -> Vec<Choice> {
     }
     if !order.paths.is_empty() {
         let choices = python("python", &["-m", "unittest"], Need::Unittest).into_iter();
-        return choices.map(|choice| choice.with(order.paths.to_vec())).collect();
+        return choices.map(|choice| choice.with(order.paths.iter().map(|path| of_unittest(path)))).collect();
     }
     let mut choices = python("python", &["-m", "unittest", "discover", "-s", "tests"], Need::Unittest);
     for choice in &mut choices {
@@ -228,7 +318,7 @@ fn unittest(order: &Order<'_>) -> Vec<Choice> {
 
 /// The asked paths, or the folder itself.
 fn or_here(paths: &[String]) -> Vec<String> {
-    if paths.is_empty() { vec![".".to_owned()] } else { paths.to_vec() }
+    if paths.is_empty() { vec![".".to_owned()] } else { files(paths) }
 }
 
 fn ruff(order: &Order<'_>) -> Vec<Choice> {
@@ -264,9 +354,11 @@ fn go(order: &Order<'_>) -> Vec<Choice> {
     let paths = match (order.kind, order.paths) {
         (Kind::Format, paths) => or_here(paths),
         (_, []) => vec!["./...".to_owned()],
-        (_, paths) => packages(paths),
+        (_, paths) => packages(&files(paths)),
     };
-    vec![Choice::new(words, &[Need::File("go.mod")]).with(paths)]
+    let pattern = of_go(order.paths).filter(|_| order.kind == Kind::Test);
+    let named = pattern.into_iter().flat_map(|pattern| ["-run".to_owned(), pattern]);
+    vec![Choice::new(words, &[Need::File("go.mod")]).with(named.chain(paths))]
 }
 
 /// The packages that files and folders belong to.
@@ -400,6 +492,35 @@ mod tests {
         );
         let order = Order { kind: Kind::Test, fix: false, is_whole: true, paths: &["a".to_owned()] };
         assert!(!choices(Runner::Cargo, &order)[0].narrows && choices(Runner::Go, &order)[0].narrows);
+    }
+
+    #[test]
+    fn a_path_may_name_a_test_within_its_file() {
+        let cargo = |paths: &[&str]| lines(Runner::Cargo, Kind::Test, paths).remove(0);
+        let whole = "cargo test --workspace --no-fail-fast --message-format=json";
+        for (paths, more) in [
+            ("tests/more.rs", " --test more"),
+            ("tests/more.rs::worse", " --test more -- worse"),
+            ("crates/a/tests/it/main.rs::x::y", " --test it -- x::y"),
+            ("src/lib.rs::tests::bad", " -- tests::bad"),
+            ("parser::tests::bad src/a.rs::b", " -- parser::tests::bad b"),
+            ("src/lib.rs", ""),
+            ("tests/more.rs tests/more.rs::worse", ""),
+            ("src", ""),
+        ] {
+            let asked: Vec<&str> = paths.split(' ').collect();
+            assert_eq!(cargo(&asked), format!("{whole}{more}"), "{paths}");
+        }
+        let go = lines(Runner::Go, Kind::Test, &["a/x_test.go::TestA", "a/x_test.go::TestB"]);
+        assert_eq!(go, ["go test -json -run '^(TestA|TestB)$' ./a"]);
+        let unittest = lines(Runner::Unittest, Kind::Test, &["tests/test_a.py::T::test_bad"]);
+        assert_eq!(unittest[2], "python3 -m unittest tests.test_a.T.test_bad");
+        let pytest = lines(Runner::Pytest, Kind::Test, &["test_a.py::T::test_bad"]);
+        assert!(pytest[2].ends_with(" test_a.py::T::test_bad"), "{pytest:?}");
+        assert_eq!(
+            lines(Runner::Npm, Kind::Test, &["a.test.js::x", "a.test.js::y"])[0],
+            "npm run test -- a.test.js"
+        );
     }
 
     #[test]
