@@ -144,10 +144,13 @@ pub(super) fn run(text: &[u8], start: usize, rest: Rest) -> Sight {
             continue;
         }
         // The last line may be too short to be told from words: what follows tells.
-        let (content_after, is_whole) = after.map_or((&[] as &[u8], true), |after| {
-            let (content, next) = line(window, after);
-            (content, next.is_some())
-        });
+        let (content_after, is_whole) = match after {
+            Some(after) => {
+                let (content, next) = line(window, after);
+                (content, next.is_some())
+            }
+            None => (<&[u8]>::default(), true),
+        };
         if !is_whole && may_grow {
             return Sight::Undecided;
         }

@@ -104,7 +104,12 @@ impl Masks {
 
     /// A text is looked at with its field's name, which may say that it is a secret.
     fn field(&self, name: &str, field: &mut Value) {
-        let Value::String(text) = field else { return self.value(field) };
+        let text = match field {
+            Value::String(text) => text,
+            // A list's name is that of each of its texts.
+            Value::Array(items) => return items.iter_mut().for_each(|item| self.field(name, item)),
+            _ => return self.value(field),
+        };
         let Some(masker) = &self.0 else { return };
         let before = format!("{name}=\"");
         let named = [&before, text.as_str(), "\""].concat();
@@ -212,11 +217,19 @@ mod tests {
     fn every_text_of_an_output_is_masked() {
         let mut output =
             Output::text("a hunter2-hunter2 b").with_metadata(json!({"x": ["hunter2-hunter2", 1]}));
-        output.structured = Some(json!({"password": "Zq8!k3tT9vb2", "name": "plain"}));
+        output.structured = Some(
+            json!({"password": "Zq8!k3tT9vb2", "name": "plain", "tokens": ["q8Zt3nV7cX1mK4wP", "z7Yt2mV6bW0lJ3vO"]}),
+        );
         output.messages.push("hunter2-hunter2".to_owned());
         masks().output(&mut output);
         let text = serde_json::to_string(&output).unwrap();
-        assert!(!text.contains("hunter2") && !text.contains("Zq8!"), "{text}");
+        assert!(
+            !text.contains("hunter2")
+                && !text.contains("Zq8!")
+                && !text.contains("q8Zt3")
+                && !text.contains("z7Yt"),
+            "{text}"
+        );
         assert!(text.contains("a [secret:db:") && text.contains("plain"), "{text}");
     }
 

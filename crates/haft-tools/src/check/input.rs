@@ -1,7 +1,8 @@
 //! The input of `check`.
 
 use super::{
-    plan::{Asked, Order, choices},
+    asked::Asked,
+    plan::{Order, choices},
     runner::{Kind, Runner},
 };
 use haft_core::{Failure, PathArg};
