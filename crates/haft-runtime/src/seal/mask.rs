@@ -120,7 +120,12 @@ impl Masks {
 
     /// A text is looked at with its field's name, which may say that it is a secret.
     fn field(&self, name: &str, field: &mut Value) {
-        let Value::String(text) = field else { return self.value(field) };
+        let text = match field {
+            Value::String(text) => text,
+            // A list's name is that of each of its texts.
+            Value::Array(items) => return items.iter_mut().for_each(|item| self.field(name, item)),
+            _ => return self.value(field),
+        };
         let Some(masker) = self.masker() else { return };
         let before = format!("{name}=\"");
         let named = [&before, text.as_str(), "\""].concat();
@@ -166,6 +171,21 @@ impl Masks {
         }
     }
 
+    /// Refuses an input with placeholders, for tools that hand it to a program: none gets what they stand for.
+    ///
+    /// # Errors
+    /// Invalid input that names the first.
+    pub(crate) fn refuse_in(&self, input: &Value) -> Result<(), Failure> {
+        match first_in(input).filter(|_| self.0.is_some()) {
+            None => Ok(()),
+            Some(placeholder) => Err(Failure::invalid(format!(
+                "{placeholder} is what is shown in the place of a secret, and only the file that the secret is in gets \
+                 it back: no command, argument, message or name does. Nothing ran. Name where the value comes from (an \
+                 environment variable, a settings file) instead of the value"
+            ))),
+        }
+    }
+
     /// Placeholders turned back into the bytes of the file they came from; `file` is its present content.
     ///
     /// # Errors
@@ -176,6 +196,16 @@ impl Masks {
             return Ok(Cow::Borrowed(text));
         }
         restore(text, &masker.originals(file)).map(Cow::Owned).map_err(|error| unknown(&error.to_string()))
+    }
+}
+
+/// The first placeholder in the texts of a value.
+fn first_in(value: &Value) -> Option<Placeholder> {
+    match value {
+        Value::String(text) => placeholders(text.as_bytes()).next().map(|(_, placeholder)| placeholder),
+        Value::Array(items) => items.iter().find_map(first_in),
+        Value::Object(fields) => fields.values().find_map(first_in),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
 
@@ -203,11 +233,19 @@ mod tests {
     fn every_text_of_an_output_is_masked() {
         let mut output =
             Output::text("a hunter2-hunter2 b").with_metadata(json!({"x": ["hunter2-hunter2", 1]}));
-        output.structured = Some(json!({"password": "Zq8!k3tT9vb2", "name": "plain"}));
+        output.structured = Some(
+            json!({"password": "Zq8!k3tT9vb2", "name": "plain", "tokens": ["q8Zt3nV7cX1mK4wP", "z7Yt2mV6bW0lJ3vO"]}),
+        );
         output.messages.push("hunter2-hunter2".to_owned());
         masks().output(&mut output);
         let text = serde_json::to_string(&output).unwrap();
-        assert!(!text.contains("hunter2") && !text.contains("Zq8!"), "{text}");
+        assert!(
+            !text.contains("hunter2")
+                && !text.contains("Zq8!")
+                && !text.contains("q8Zt3")
+                && !text.contains("z7Yt"),
+            "{text}"
+        );
         assert!(text.contains("a [secret:db:") && text.contains("plain"), "{text}");
     }
 
@@ -236,6 +274,22 @@ mod tests {
         let value: Value = serde_json::from_slice(&masked).unwrap();
         assert!(value["raw"].as_str().unwrap().contains("[secret:db:"), "{value}");
         assert_eq!(value["n"], 1);
+    }
+
+    #[test]
+    fn a_placeholder_goes_into_no_command() {
+        let masks = masks();
+        let mut shown = "hunter2-hunter2".to_owned();
+        masks.text(&mut shown);
+        for input in [json!({"command": format!("echo {shown}")}), json!({"args": ["a", {"b": shown}]})] {
+            let failure = masks.refuse_in(&input).unwrap_err();
+            assert!(failure.text.starts_with(&shown) && failure.text.contains("Nothing ran"), "{failure}");
+            assert!(
+                Masks::default().refuse_in(&input).is_ok(),
+                "where nothing is masked it is a text like others"
+            );
+        }
+        assert!(masks.refuse_in(&json!({"command": "grep '[secret:' a"})).is_ok());
     }
 
     #[test]

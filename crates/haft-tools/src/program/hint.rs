@@ -18,12 +18,14 @@ const HINTS: [(&[&str], &str); 3] = [
 ];
 
 /// Signs that the sandbox may have stopped a command.
-const BARRIERS: [&str; 14] = [
+const BARRIERS: [&str; 16] = [
     "read-only file system",
     "permission denied",
     "operation not permitted",
     "eacces",
     "erofs",
+    "enetunreach",
+    "econnrefused",
     "network is unreachable",
     "could not resolve",
     "couldn't resolve",
@@ -40,8 +42,14 @@ pub(super) const BARRED: &str = "this ran in a sandbox: it changes only the work
                                  host that isn't allowed; if that is why it failed and it has to be, repeat it with \
                                  outside=true, and the user is asked";
 
+/// The same for a tool that starts commands by itself.
+pub(crate) const BARRED_ELSEWHERE: &str = "this ran in a sandbox: it changes only the workspace and temporary files, and \
+                                           reaches no host that isn't allowed; if that is why it failed, run the line \
+                                           through bash with outside=true, and the user is asked, or have the user \
+                                           allow the host (network under [sandbox] in the settings)";
+
 /// Whether a failed command's output looks as if the sandbox had stopped it.
-pub(super) fn is_barred(output: &str) -> bool {
+pub(crate) fn is_barred(output: &str) -> bool {
     let output = output.to_ascii_lowercase();
     BARRIERS.iter().any(|sign| output.contains(sign))
 }
