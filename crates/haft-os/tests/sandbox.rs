@@ -193,7 +193,8 @@ async fn what_is_kept_stays_also_where_it_is_absent_or_its_folder_is_renamed() {
 async fn what_was_approved_can_be_written() {
     let place = Place::new();
     for (name, sandbox) in sandboxes(&place) {
-        let allowance = Allowance { writable: vec![place.text("outside/new"), place.text("w/.git/config")] };
+        let writable = vec![place.text("outside/new"), place.text("w/.git/config")];
+        let allowance = Allowance { writable, ..Allowance::default() };
         let script = format!("echo a > {}/new && echo b >> .git/config", place.text("outside"));
         let command = Command { confined: Some(allowance), ..place.command(&script) };
         let ran = run(sandbox, command).await.unwrap();
@@ -282,6 +283,49 @@ async fn only_an_allowed_host_is_reached_and_only_by_the_proxy() {
         let ran = run(place.sandbox(confinement.clone()), place.command(&script)).await.unwrap();
         assert!(ran.text.contains(expected), "{script}: {}", ran.text);
     }
+}
+
+#[tokio::test]
+async fn a_tools_own_profile_takes_the_workspace_away_and_opens_folders() {
+    let place = Place::new();
+    let port = server();
+    for (name, sandbox) in sandboxes(&place) {
+        let allowance = Allowance {
+            closed: vec![place.text("w")],
+            writable: vec![place.text("w/src")],
+            folders: vec![place.text("home/.cache/own")],
+            network: Some(Reach::Closed),
+        };
+        let script = format!(
+            "for to in new .git/config .haft {home}/new {home}/.cache/other; do (echo x > $to) 2>/dev/null && echo wrote $to; done; \
+             echo a > src/a && echo b > {home}/.cache/own/b && echo fine; {}",
+            ask(port),
+            home = place.text("home"),
+        );
+        let command = Command { confined: Some(allowance), ..place.command(&script) };
+        let ran = run(sandbox, command).await.unwrap();
+        assert_eq!(ran.text, "fine\nrefused\n", "{name}");
+        assert_eq!(fs::read_to_string(place.path("home/.cache/own/b")).unwrap(), "b\n", "{name}");
+        assert!(!place.path("w/.haft").exists(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_tools_own_profile_reaches_its_hosts_where_the_network_is_closed_for_others() {
+    let place = Place::new();
+    let port = server();
+    let sandbox = place.sandbox(place.confinement());
+    if !has(&sandbox, &[Layer::Namespaces]) {
+        return;
+    }
+    let network = Some(Reach::Hosts(vec![format!("127.0.0.1:{port}")]));
+    let allowance = Allowance { network, ..Allowance::default() };
+    let script = format!(
+        "bash -c 'exec 3<>/dev/tcp/127.0.0.1/3128 && printf \"GET http://127.0.0.1:{port}/ HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n\" >&3 && head -1 <&3'"
+    );
+    let command = Command { confined: Some(allowance), ..place.command(&script) };
+    let ran = run(sandbox, command).await.unwrap();
+    assert!(ran.text.contains("200 OK"), "{}", ran.text);
 }
 
 #[tokio::test]

@@ -84,24 +84,22 @@ pub(super) fn launch(
     }
     let prepared = match (&command.confined, sandbox) {
         (Some(allowance), Some(sandbox)) => {
-            sandbox.require()?;
-            let placeholders = sandbox.placeholders()?;
+            let own = sandbox.own(allowance)?;
+            sandbox.require(&own)?;
+            let placeholders = sandbox.placeholders(&own)?;
             let path = command.cwd.absolute();
-            let (plan, port) = Plan::new(
-                &placeholders.kept_too(sandbox.confinement()),
-                allowance,
-                sandbox.layers(),
-                (&path, &folder),
-            )?;
+            let (plan, port) =
+                Plan::new(&placeholders.kept_too(&own), allowance, sandbox.layers(), (&path, &folder))?;
             if port.is_some() {
                 os.envs(sandbox::variables());
             }
-            Some((plan, port, placeholders, sandbox))
+            let confined = sandbox.confined_as(&own);
+            Some((plan, port, placeholders, (own.network, confined)))
         }
         _ => None,
     };
     let (plan, rest) = match prepared {
-        Some((plan, port, placeholders, sandbox)) => (Some(plan), Some((port, placeholders, sandbox))),
+        Some((plan, port, placeholders, held)) => (Some(plan), Some((port, placeholders, held))),
         None => (None, None),
     };
     let has_first = plan.as_ref().is_some_and(Plan::has_namespaces);
@@ -119,14 +117,13 @@ pub(super) fn launch(
     let supervisor = child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or_default();
     plumbed.control.supervised_by(supervisor);
     let held = match rest {
-        Some((port, placeholders, sandbox)) => {
-            let proxy = match (port, &sandbox.confinement().network) {
+        Some((port, placeholders, (network, confined))) => {
+            let proxy = match (port, &network) {
                 (Some(port), Reach::Hosts(hosts)) => {
                     Some(Proxy::serve(&port, hosts).map_err(|fault| no_pipe(&fault))?)
                 }
                 _ => None,
             };
-            let confined = sandbox.confined();
             Some(Held { confined, has_first, _placeholders: placeholders, _proxy: proxy })
         }
         None => None,

@@ -7,6 +7,7 @@
 mod enter;
 mod landlock;
 mod mounts;
+mod own;
 mod placeholder;
 mod plan;
 mod probe;
@@ -19,7 +20,7 @@ pub(crate) use placeholder::Placeholders;
 pub(crate) use plan::{Layers, Plan};
 pub(crate) use proxy::{Proxy, variables};
 
-use haft_core::{Confined, Confinement, Failure, FailureKind, Layer};
+use haft_core::{Allowance, Confined, Confinement, Failure, FailureKind, Layer};
 use std::{
     path::{Path, PathBuf},
     sync::OnceLock,
@@ -62,19 +63,32 @@ impl Sandbox {
         self.layers().confined(&self.confinement)
     }
 
+    /// What holds for one command. Blocking.
+    ///
+    /// # Errors
+    /// A folder that its tool's profile opens can't be made, or leads somewhere else.
+    pub(crate) fn own(&self, allowance: &Allowance) -> Result<Confinement, Failure> {
+        own::own(&self.confinement, allowance)
+    }
+
+    /// What keeps a command in for which this holds, and what doesn't.
+    pub(crate) fn confined_as(&self, own: &Confinement) -> Confined {
+        self.layers().confined(own)
+    }
+
     pub(crate) fn layers(&self) -> Layers {
         *self.layers.get_or_init(probe::layers)
     }
 
     /// Where what was made for a while is noted.
-    pub(crate) fn placeholders(&self) -> Result<Placeholders, Failure> {
-        Placeholders::make(&self.confinement.kept, &self.state)
+    pub(crate) fn placeholders(&self, own: &Confinement) -> Result<Placeholders, Failure> {
+        Placeholders::make(&own.kept, &self.state)
     }
 
     /// # Errors
-    /// Unavailable where everything is required and something is missing.
-    pub(crate) fn require(&self) -> Result<(), Failure> {
-        let gaps = if self.confinement.required { self.confined().gaps } else { Vec::new() };
+    /// Unavailable where everything is required and something of what holds for a command is missing.
+    pub(crate) fn require(&self, own: &Confinement) -> Result<(), Failure> {
+        let gaps = if own.required { self.confined_as(own).gaps } else { Vec::new() };
         if gaps.is_empty() {
             return Ok(());
         }

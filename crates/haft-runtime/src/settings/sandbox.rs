@@ -76,7 +76,7 @@ impl SandboxSetting {
 }
 
 /// `"closed"`, `"open"`, or a list of hosts.
-fn network(section: &Section<'_>) -> Option<Setting<Reach>> {
+pub(super) fn network(section: &Section<'_>) -> Option<Setting<Reach>> {
     if !section.is_list("network") {
         let written = section.text("network")?;
         return match written.value.as_str() {
@@ -96,7 +96,7 @@ fn network(section: &Section<'_>) -> Option<Setting<Reach>> {
     let list = section.texts("network");
     let mut hosts = Vec::new();
     for item in list.items {
-        if is_host(&item.value) {
+        if Reach::is_host(&item.value) {
             hosts.push(item.value);
         } else {
             section.document.problem(
@@ -107,13 +107,6 @@ fn network(section: &Section<'_>) -> Option<Setting<Reach>> {
         }
     }
     Some(Setting { value: Reach::Hosts(hosts), origin })
-}
-
-fn is_host(text: &str) -> bool {
-    let name = text.strip_prefix("*.").unwrap_or(text);
-    !name.is_empty()
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || ['.', '-', ':', '[', ']', '_'].contains(&c))
-        && !name.starts_with('.')
 }
 
 #[cfg(test)]

@@ -17,34 +17,10 @@ const HINTS: [(&[&str], &str); 3] = [
     ),
 ];
 
-/// Signs that the sandbox may have stopped a command.
-const BARRIERS: [&str; 14] = [
-    "read-only file system",
-    "permission denied",
-    "operation not permitted",
-    "eacces",
-    "erofs",
-    "network is unreachable",
-    "could not resolve",
-    "couldn't resolve",
-    "name resolution",
-    "name or service not known",
-    "getaddrinfo",
-    "connection refused",
-    "failed to connect",
-    "haft's sandbox",
-];
-
-/// What to do then.
+/// What to do where it looks as if the sandbox had stopped a command.
 pub(super) const BARRED: &str = "this ran in a sandbox: it changes only the workspace and temporary files, and reaches no \
                                  host that isn't allowed; if that is why it failed and it has to be, repeat it with \
                                  outside=true, and the user is asked";
-
-/// Whether a failed command's output looks as if the sandbox had stopped it.
-pub(super) fn is_barred(output: &str) -> bool {
-    let output = output.to_ascii_lowercase();
-    BARRIERS.iter().any(|sign| output.contains(sign))
-}
 
 /// Advice on a failed command, where its output shows why.
 pub(super) fn hint(output: &str) -> Option<&'static str> {
