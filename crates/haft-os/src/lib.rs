@@ -41,7 +41,7 @@ pub use files::OsFiles;
 pub use http::OsHttp;
 pub use media::{OsMedia, serve_child};
 pub use pool::TokioPool;
-pub use process::OsProcesses;
+pub use process::{ControlGroups, Limits, OsProcesses};
 pub use root::Beneath;
 pub use sandbox::Sandbox;
 pub use state::{OsState, Spill};

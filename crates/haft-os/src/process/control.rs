@@ -143,6 +143,11 @@ impl Control {
         self.wake();
     }
 
+    /// Another handle on this end, for whoever may have to have the tree killed.
+    pub(super) fn copy(&self) -> io::Result<OwnedFd> {
+        Ok(rustix::io::fcntl_dupfd_cloexec(&self.stream, 0)?)
+    }
+
     /// A program may have stopped its supervisor.
     fn wake(&self) {
         if let Some(supervisor) = &self.supervisor {

@@ -1,6 +1,12 @@
 //! Starts a command: pipes, environment, folder, supervisor; and says why where that fails.
 
-use super::{control::Control, supervisor};
+use super::{
+    cgroup::Group,
+    control::Control,
+    limits::{Bounds, Limits},
+    storm::Storm,
+    supervisor::{self, Around},
+};
 use crate::{
     environment::Environment,
     sandbox::{self, Placeholders, Plan, Proxy, Sandbox},
@@ -44,6 +50,24 @@ pub(super) struct Launched {
     pub(super) report: Option<NamedTempFile>,
     /// What holds it in, and what lives as long as it does.
     pub(super) held: Option<Held>,
+    /// Who counts its processes and ends them.
+    pub(super) keepers: Keepers,
+}
+
+/// What bounds and ends a command besides its supervisor.
+#[derive(Default)]
+pub(super) struct Keepers {
+    /// Its control group.
+    pub(super) group: Option<Group>,
+    /// Who counts its processes, where the kernel doesn't.
+    storm: Option<Storm>,
+}
+
+impl Keepers {
+    /// What has to be said of the command's end.
+    pub(super) fn last_words(&self) -> Option<String> {
+        self.storm.as_ref().and_then(Storm::last_words).or_else(|| self.group.as_ref()?.last_words())
+    }
 }
 
 /// What stands around a confined command.
@@ -64,6 +88,7 @@ pub(super) fn launch(
     command: Command,
     environment: &Environment,
     sandbox: Option<&Sandbox>,
+    limits: Limits,
 ) -> Result<Launched, Failure> {
     let Some((program, arguments)) = command.argv.split_first() else {
         return Err(Failure::invalid("the command is empty; name a program to run"));
@@ -85,7 +110,8 @@ pub(super) fn launch(
     let prepared = match (&command.confined, sandbox) {
         (Some(allowance), Some(sandbox)) => {
             let own = sandbox.own(allowance)?;
-            sandbox.require(&own)?;
+            let confined = limits.named_in(sandbox.confined_as(&own));
+            sandbox::require(own.required, &confined)?;
             let placeholders = sandbox.placeholders(&own)?;
             let path = command.cwd.absolute();
             let (plan, port) =
@@ -93,7 +119,6 @@ pub(super) fn launch(
             if port.is_some() {
                 os.envs(sandbox::variables());
             }
-            let confined = sandbox.confined_as(&own);
             Some((plan, port, placeholders, (own.network, confined)))
         }
         _ => None,
@@ -105,7 +130,11 @@ pub(super) fn launch(
     let has_first = plan.as_ref().is_some_and(Plan::has_namespaces);
     let mut plumbed =
         plumb(&mut os, command.merged, !command.stdin.is_empty()).map_err(|fault| no_pipe(&fault))?;
-    supervisor::put_between(&mut os, &plumbed.theirs, &folder, plan).map_err(|fault| no_pipe(&fault))?;
+    let group = Group::new(limits);
+    let bounds = Bounds::new(limits, group.as_ref(), has_first);
+    let is_loose = bounds.are_loose(group.as_ref());
+    let around = Around { plan, bounds };
+    supervisor::put_between(&mut os, &plumbed.theirs, &folder, around).map_err(|fault| no_pipe(&fault))?;
     let mut os = TokioCommand::from(os);
     let mut child = os.spawn().map_err(|fault| match plumbed.control.failed_step() {
         Some((step, errno)) => no_sandbox(step, errno),
@@ -116,6 +145,8 @@ pub(super) fn launch(
     drop(plumbed.theirs);
     let supervisor = child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or_default();
     plumbed.control.supervised_by(supervisor);
+    let watch = |control| Storm::watch(supervisor, limits.processes, control);
+    let storm = if is_loose { plumbed.control.copy().ok().map(watch) } else { None };
     let held = match rest {
         Some((port, placeholders, (network, confined))) => {
             let proxy = match (port, &network) {
@@ -138,6 +169,7 @@ pub(super) fn launch(
         input: plumbed.input.map(|sender| (sender, command.stdin)),
         report,
         held,
+        keepers: Keepers { group, storm },
     })
 }
 

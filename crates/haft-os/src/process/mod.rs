@@ -10,12 +10,19 @@
 //! The program that embeds this must leave SIGPIPE ignored, as Rust does from the start: a child may
 //! close its input before it was given all of it.
 
+mod cgroup;
 mod control;
+mod fork;
 mod launch;
+mod limits;
 mod run;
 pub(crate) mod stat;
+mod storm;
 mod supervisor;
 mod tree;
+
+pub use cgroup::ControlGroups;
+pub use limits::Limits;
 
 use crate::{
     environment::Environment,
@@ -41,18 +48,25 @@ use tokio::{
 pub struct OsProcesses {
     environment: Arc<Environment>,
     sandbox: Option<Arc<Sandbox>>,
+    limits: Limits,
 }
 
 impl OsProcesses {
     /// Processes that are given what `environment` allows.
     pub fn new(environment: Environment) -> Self {
-        Self { environment: Arc::new(environment), sandbox: None }
+        Self { environment: Arc::new(environment), sandbox: None, limits: Limits::default() }
     }
 
     /// The same, with a sandbox for the commands that are to run in one.
     #[must_use]
     pub fn confined_by(self, sandbox: Sandbox) -> Self {
         Self { sandbox: Some(Arc::new(sandbox)), ..self }
+    }
+
+    /// The same with other limits for each command.
+    #[must_use]
+    pub fn limited_to(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 }
 
@@ -66,7 +80,7 @@ impl Processes for OsProcesses {
     }
 
     fn sandbox(&self) -> Option<Confined> {
-        self.sandbox.as_ref().map(|sandbox| sandbox.confined())
+        self.sandbox.as_ref().map(|sandbox| self.limits.named_in(sandbox.confined()))
     }
 
     fn run<'a>(
@@ -82,8 +96,9 @@ impl Processes for OsProcesses {
             let deadline = command.deadline.and_then(|time| Instant::now().checked_add(time));
             let environment = Arc::clone(&self.environment);
             // Forking takes its time in a large process, and executing may hang on a network's file system.
-            let sandbox = self.sandbox.clone();
-            let launching = spawn_blocking(move || launch::launch(command, &environment, sandbox.as_deref()));
+            let (sandbox, limits) = (self.sandbox.clone(), self.limits);
+            let launching =
+                spawn_blocking(move || launch::launch(command, &environment, sandbox.as_deref(), limits));
             let _not_started = AbortOnDrop(launching.abort_handle());
             let launched = select! {
                 biased;
@@ -108,7 +123,8 @@ pub(crate) fn try_out(plan: Plan, folder: &OwnedFd) -> bool {
     command.args(["-c", ":"]).env_clear();
     command.stdin(Null::null()).stdout(Null::null()).stderr(Null::null());
     let theirs = OwnedFd::from(theirs);
-    if supervisor::put_between(&mut command, &theirs, folder, Some(plan)).is_err() {
+    let around = supervisor::Around { plan: Some(plan), ..supervisor::Around::default() };
+    if supervisor::put_between(&mut command, &theirs, folder, around).is_err() {
         return false;
     }
     // The supervisor ends with the last of its children.

@@ -3,7 +3,7 @@
 use super::{
     at,
     control::{Control, Record, is_for_now},
-    launch::{Held, Launched},
+    launch::{Held, Keepers, Launched},
     tree::{self, Process},
 };
 use haft_core::{Cancel, Exit, Failure, FailureKind, Status, Stdio, StopReason, Survivor};
@@ -57,6 +57,8 @@ pub(super) struct Run<'a> {
     written: usize,
     report: Option<NamedTempFile>,
     held: Option<Held>,
+    keepers: Keepers,
+    are_apart: bool,
     output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
     buffer: Vec<u8>,
     first: Option<i32>,
@@ -81,11 +83,13 @@ impl<'a> Run<'a> {
             supervisor: launched.supervisor,
             reaper: launched.reaper,
             out: Some(launched.out),
+            are_apart: launched.err.is_some(),
             err: launched.err,
             input: launched.input,
             written: 0,
             report: launched.report,
             held: launched.held,
+            keepers: launched.keepers,
             output,
             buffer: vec![0; PIECE_BYTES],
             first: None,
@@ -160,6 +164,9 @@ impl<'a> Run<'a> {
     /// Kills from outside what the supervisor can't: it may have been killed, or the system may not list
     /// its children.
     async fn sweep(&mut self) {
+        if let Some(group) = &self.keepers.group {
+            group.kill();
+        }
         if self.is_lost {
             if let Some(session) = self.first {
                 blocking(move || sweep_session(session)).await;
@@ -280,7 +287,7 @@ impl<'a> Run<'a> {
     }
 
     /// Lets go of everything and says how it went.
-    async fn seal(self, reason: StopReason) -> Result<Exit, Failure> {
+    async fn seal(mut self, reason: StopReason) -> Result<Exit, Failure> {
         let Some(status) = self.status() else {
             return Err(Failure::new(
                 FailureKind::Unavailable,
@@ -291,6 +298,10 @@ impl<'a> Run<'a> {
                 ),
             ));
         };
+        if let Some(words) = self.keepers.last_words() {
+            let stream = if self.are_apart { Stdio::Err } else { Stdio::Out };
+            (self.output)(stream, format!("\n{words}\n").as_bytes());
+        }
         let report = match self.report {
             Some(file) => blocking(move || read_report(&file).unwrap_or_default()).await,
             None => Vec::new(),

@@ -84,23 +84,22 @@ impl Sandbox {
     pub(crate) fn placeholders(&self, own: &Confinement) -> Result<Placeholders, Failure> {
         Placeholders::make(&own.kept, &self.state)
     }
+}
 
-    /// # Errors
-    /// Unavailable where everything is required and something of what holds for a command is missing.
-    pub(crate) fn require(&self, own: &Confinement) -> Result<(), Failure> {
-        let gaps = if own.required { self.confined_as(own).gaps } else { Vec::new() };
-        if gaps.is_empty() {
-            return Ok(());
-        }
-        Err(Failure::new(
-            FailureKind::Unavailable,
-            format!(
-                "commands may only run in a sandbox here, and it isn't whole: {}; nothing ran. Tell the user that \
-                 `haft doctor` says how to mend it",
-                gaps.join("; ")
-            ),
-        ))
+/// # Errors
+/// Unavailable where everything is required and something of what holds for a command is missing.
+pub(crate) fn require(is_required: bool, confined: &Confined) -> Result<(), Failure> {
+    if !is_required || confined.gaps.is_empty() {
+        return Ok(());
     }
+    Err(Failure::new(
+        FailureKind::Unavailable,
+        format!(
+            "commands may only run in a sandbox here, and it isn't whole: {}; nothing ran. Tell the user that \
+             `haft doctor` says how to mend it",
+            confined.gaps.join("; ")
+        ),
+    ))
 }
 
 /// What has to be writable so that a path is: a file that isn't there yet is made in its folder.

@@ -1,7 +1,7 @@
 //! What to do about failures that come from nobody being there to answer; pure.
 
 /// Signs in the output, and the advice for them.
-const HINTS: [(&[&str], &str); 3] = [
+const HINTS: [(&[&str], &str); 4] = [
     (
         &["problem with the editor", "but editor unset", "editor 'false'", "editor \"false\""],
         "no editor can open here: pass the text itself (git commit -m \"…\", git commit --amend --no-edit, git rebase \
@@ -14,6 +14,11 @@ const HINTS: [(&[&str], &str); 3] = [
     (
         &["/dev/tty", "not a tty", "not a terminal", "terminal is required", "no tty present"],
         "there is no terminal here: use the program's non-interactive form (--yes, --no-input, -m, a file, …)",
+    ),
+    (
+        &["fork: resource temporarily unavailable", "cannot fork", "can't fork", "fork: retry"],
+        "it may have as many processes as it is allowed to: run fewer side by side (-j 4), or have the user raise \
+         processes under [sandbox]",
     ),
 ];
 
@@ -48,6 +53,8 @@ mod tests {
             Some("credential helper"),
         );
         check("sh: 1: cannot open /dev/tty: No such device or address", Some("non-interactive"));
+        check("bash: fork: retry: Resource temporarily unavailable", Some("side by side"));
+        check("sh: 1: Cannot fork", Some("side by side"));
         check("error[E0308]: mismatched types", None);
     }
 }
