@@ -134,6 +134,8 @@ pub fn looks_barred(output: &str) -> bool {
 pub enum Layer {
     /// Its own mounts, process ids and network.
     Namespaces,
+    /// The program of that name, which puts up the namespaces where haft itself may not.
+    Bubblewrap,
     /// Files, TCP ports and signals by the kernel's own rules.
     Landlock,
     /// System calls that are refused.
@@ -147,6 +149,7 @@ impl Layer {
     pub fn name(self) -> &'static str {
         match self {
             Self::Namespaces => "namespaces",
+            Self::Bubblewrap => "bubblewrap",
             Self::Landlock => "landlock",
             Self::Seccomp => "seccomp",
             Self::Capabilities => "capabilities",

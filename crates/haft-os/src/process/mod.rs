@@ -13,6 +13,7 @@
 mod cgroup;
 mod control;
 mod fork;
+mod inside;
 mod launch;
 mod limits;
 mod run;
@@ -22,15 +23,18 @@ mod supervisor;
 mod tree;
 
 pub use cgroup::ControlGroups;
+pub(crate) use inside::serve;
 pub use limits::Limits;
 
 use crate::{
     environment::Environment,
-    sandbox::{Plan, Sandbox},
+    sandbox::{Plan, Sandbox, Through},
 };
+use control::Record;
 use haft_core::{BoxFuture, Cancel, Command, Confined, Exit, Failure, FailureKind, Processes, Stdio};
 use std::{
     future::pending,
+    io::Read as _,
     os::{fd::OwnedFd, unix::net::UnixStream},
     process::Stdio as Null,
     sync::Arc,
@@ -129,6 +133,29 @@ pub(crate) fn try_out(plan: Plan, folder: &OwnedFd) -> bool {
     }
     // The supervisor ends with the last of its children.
     command.status().is_ok()
+}
+
+/// Whether bubblewrap puts up what a plan says, and a process that does nothing comes to its end in there.
+pub(crate) fn try_through(plan: Plan, folder: &OwnedFd) -> bool {
+    let Ok((mut ours, theirs)) = UnixStream::pair() else { return false };
+    let Some(mut command) = plan.through().map(Through::command) else { return false };
+    command.args(["/bin/sh", "-c", ":"]).env_clear();
+    command.stdin(Null::null()).stdout(Null::null()).stderr(Null::null());
+    let theirs = OwnedFd::from(theirs);
+    let around = supervisor::Around { plan: Some(plan), ..supervisor::Around::default() };
+    if supervisor::put_between(&mut command, &theirs, folder, around).is_err() || command.status().is_err() {
+        return false;
+    }
+    // With them go the other copies of the socket's end.
+    drop(command);
+    drop(theirs);
+    let mut bytes = Vec::new();
+    let records = match ours.read_to_end(&mut bytes) {
+        Ok(_) => control::records(&bytes),
+        Err(_) => Vec::new(),
+    };
+    let has = |wanted: fn(&Record) -> bool| records.iter().any(wanted);
+    has(|record| *record == Record::Inside) && has(|record| matches!(record, Record::Ended { status: 0, .. }))
 }
 
 /// Waits until then; for ever where there is no limit.

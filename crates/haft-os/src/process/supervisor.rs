@@ -82,6 +82,10 @@ pub(super) fn put_between(
     if let Some(group) = around.bounds.group.take() {
         around.bounds.group = Some(fcntl_dupfd_cloexec(&group, FIRST_FREE)?);
     }
+    let (raw, most) = (control.as_raw_fd(), around.bounds.processes);
+    if let Some(message) = around.plan.as_mut().and_then(|plan| plan.message(raw, most)) {
+        command.env(sandbox::INSIDE, message);
+    }
     let hook = move || split(control.as_raw_fd(), folder.as_raw_fd(), &mut around);
     // SAFETY: the hook calls async-signal-safe functions only and touches no memory but its stack and the two
     // descriptors it owns.
@@ -151,7 +155,7 @@ unsafe fn begin(control: c_int, around: &mut Around, mask: *const libc::sigset_t
 ///
 /// # Safety
 /// As [`supervise`].
-unsafe fn keep(control: c_int, program: pid_t) -> ! {
+pub(super) unsafe fn keep(control: c_int, program: pid_t) -> ! {
     // SAFETY: plain system calls on descriptors that nothing else uses in this process from here on.
     unsafe {
         libc::prctl(libc::PR_SET_NAME, FIRST_NAME.as_ptr(), OFF, OFF, OFF);
@@ -195,13 +199,30 @@ unsafe fn become_program(
             _ => check(libc::fchdir(folder))?,
         }
         close_at_exec();
+        if let Some(through) = plan.and_then(Plan::through) {
+            // The rest is done in there.
+            through.hand_over()?;
+        } else {
+            lock(plan, around.bounds.processes)?;
+        }
+        check(libc::sigprocmask(libc::SIG_SETMASK, mask, ptr::null_mut()))
+    }
+}
+
+/// Takes on the layers and limits that a process puts on itself.
+///
+/// # Safety
+/// In a forked child only.
+pub(super) unsafe fn lock(plan: Option<&Plan>, most: Option<u64>) -> io::Result<()> {
+    // SAFETY: plain system calls.
+    unsafe {
         if let Some(plan) = plan {
             sandbox::lock(plan)?;
         }
-        if let Some(most) = around.bounds.processes {
-            count_processes(most)?;
+        match most {
+            Some(most) => count_processes(most),
+            None => Ok(()),
         }
-        check(libc::sigprocmask(libc::SIG_SETMASK, mask, ptr::null_mut()))
     }
 }
 
@@ -339,9 +360,9 @@ fn kill_child(pid: pid_t) {
 }
 
 /// Sends a record; whoever is gone doesn't read it.
-fn send(control: c_int, record: Record) {
+pub(super) fn send(control: c_int, record: Record) {
     let bytes = record.to_bytes();
-    // SAFETY: sends the bytes of this stack. The three records of a supervisor always fit the socket.
+    // SAFETY: sends the bytes of this stack. The few records there are always fit the socket.
     unsafe {
         libc::send(control, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT)
     };
@@ -389,7 +410,7 @@ fn let_go_of_descriptors(control: c_int) {
 }
 
 /// Keeps every descriptor but the standard streams from the program, also those that haft inherited.
-fn close_at_exec() {
+pub(super) fn close_at_exec() {
     // SAFETY: closes nothing before the program is executed.
     unsafe {
         if !close_range(FIRST_FREE, c_int::MAX, libc::CLOSE_RANGE_CLOEXEC) {
@@ -417,7 +438,7 @@ fn descriptor_limit() -> c_int {
     }
 }
 
-fn check(result: c_int) -> io::Result<()> {
+pub(super) fn check(result: c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 

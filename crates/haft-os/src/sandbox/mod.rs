@@ -2,8 +2,10 @@
 //!
 //! Layers, each tried for real before it is relied on: namespaces (an own view of the files, own process ids, own
 //! network), Landlock, refused system calls, no special rights. Everything is prepared in [`Plan`] and done by raw
-//! calls in the new process, so that an embedding program needs no second binary and no set-uid helper.
+//! calls in the new process, so that an embedding program needs no second binary and no set-uid helper. Only where own
+//! namespaces are refused, a bubblewrap that the machine has puts them up.
 
+mod bubblewrap;
 mod enter;
 mod landlock;
 mod mounts;
@@ -15,7 +17,8 @@ mod proxy;
 mod seccomp;
 mod sockets;
 
-pub(crate) use enter::{build, clone_flags, give_up_rights, go_to_folder, lock};
+pub(crate) use bubblewrap::{INSIDE, Message, Through, serves};
+pub(crate) use enter::{build, clone_flags, give_up_rights, go_to_folder, listen, lock};
 pub(crate) use placeholder::Placeholders;
 pub(crate) use plan::{Layers, Plan};
 pub(crate) use proxy::{Proxy, variables};
@@ -45,12 +48,29 @@ impl Sandbox {
     pub fn without(self, layer: Layer) -> Self {
         let layers = self.layers();
         let layers = match layer {
-            Layer::Namespaces => Layers { namespaces: false, ..layers },
+            Layer::Namespaces => Layers { namespaces: false, bubblewrap: false, ..layers },
+            Layer::Bubblewrap if layers.bubblewrap => {
+                Layers { namespaces: false, bubblewrap: false, ..layers }
+            }
+            Layer::Bubblewrap => layers,
             Layer::Landlock => Layers { landlock: false, ..layers },
             Layer::Seccomp => Layers { seccomp: false, ..layers },
             Layer::Capabilities => layers,
         };
         Self { layers: OnceLock::from(layers), ..self }
+    }
+
+    /// The same with namespaces that bubblewrap puts up, also where own ones work; without any where it doesn't.
+    /// Blocking: it is tried.
+    #[must_use]
+    pub fn by_bubblewrap(self) -> Self {
+        let layers = probe::by_bubblewrap(self.layers());
+        Self { layers: OnceLock::from(layers), ..self }
+    }
+
+    /// Where a bubblewrap lies that can be trusted, whether or not it works.
+    pub fn bubblewrap() -> Option<&'static Path> {
+        bubblewrap::program()
     }
 
     /// What commands may do.
