@@ -14,6 +14,7 @@ mod placeholder;
 mod plan;
 mod probe;
 mod proxy;
+mod seatbelt;
 mod seccomp;
 mod sockets;
 
