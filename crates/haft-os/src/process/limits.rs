@@ -28,7 +28,8 @@ impl Default for Limits {
 
 impl Limits {
     /// What holds a command in, with what of this can't be seen to. Blocking at the first call.
-    pub(crate) fn named_in(self, mut confined: Confined) -> Confined {
+    #[must_use]
+    pub fn named_in(self, mut confined: Confined) -> Confined {
         let can = || matches!(ControlGroups::detect(), ControlGroups::Usable { memory: true, .. });
         if self.memory.is_some() && !can() {
             confined.gaps.push("memory isn't limited".into());

@@ -74,6 +74,11 @@ impl Sandbox {
         bubblewrap::program()
     }
 
+    /// Which version of Landlock the kernel has; 0 where it has none, or it is switched off.
+    pub fn landlock_version() -> i32 {
+        landlock::version()
+    }
+
     /// What commands may do.
     pub(crate) fn confinement(&self) -> &Confinement {
         &self.confinement
