@@ -120,6 +120,20 @@ fn open_files() -> usize {
     read_dir("/proc/self/fd").unwrap().count()
 }
 
+/// The control groups that this process made and that are left, in its own group and around it.
+fn groups() -> usize {
+    let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
+    let own = read("/proc/self/cgroup");
+    let own = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/").to_owned();
+    let mounts = read("/proc/self/mountinfo");
+    let points =
+        mounts.lines().filter(|line| line.contains(" - cgroup2 ")).filter_map(|line| line.split(' ').nth(4));
+    let folders = points.flat_map(|point| [format!("{point}{own}"), format!("{point}{own}/..")]);
+    let start = format!("haft-{}-", process::id());
+    let entries = folders.filter_map(|folder| read_dir(folder).ok()).flatten().flatten();
+    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&start)).count()
+}
+
 async fn until(what: &str, holds: impl Fn() -> bool) {
     let start = Instant::now();
     while !holds() {
@@ -446,6 +460,7 @@ async fn calls_that_end_anywhere_leave_no_process_and_no_descriptor() {
     until("processes live on", || marked(&mark).is_empty()).await;
     until("supervisors are left", || children().is_empty()).await;
     until("descriptors are left", || open_files() <= before).await;
+    until("control groups are left", || groups() == 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -493,17 +508,15 @@ async fn a_command_has_a_control_group_of_its_own_that_goes_with_it() {
         println!("left out: {why}");
         return;
     }
+    if !is_alone("a_command_has_a_control_group_of_its_own_that_goes_with_it") {
+        return;
+    }
     let ran = run(sh("cat /proc/self/cgroup; sh -c 'cat /proc/self/cgroup' | grep -c haft-")).await.unwrap();
     let text = ran.text();
     let line = text.lines().find(|line| line.starts_with("0::")).unwrap();
     let group = line.rsplit('/').next().unwrap();
     assert!(group.starts_with(&format!("haft-{}-", process::id())) && text.ends_with("1\n"), "{text}");
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
-    let mounted = mounts.lines().filter(|line| line.contains(" - cgroup2 "));
-    let points = mounted.filter_map(|line| line.split(' ').nth(4).map(str::to_owned)).collect::<Vec<_>>();
-    let path = line.strip_prefix("0::").unwrap();
-    let left = || points.iter().any(|point| fs::exists(format!("{point}{path}")).unwrap());
-    until("its group is left", || !left()).await;
+    until("its group is left", || groups() == 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,8 @@
 //! say; children of an embedding program are never reaped.
 //!
 //! Where it ends: a process that took other rights (`sudo`) can't be killed by anyone without them, and one
-//! that kills its supervisor before it leaves its session escapes. Both need the sandbox.
+//! that kills its supervisor before it leaves its session escapes where it has no control group. Both need
+//! the sandbox there.
 //!
 //! The program that embeds this must leave SIGPIPE ignored, as Rust does from the start: a child may
 //! close its input before it was given all of it.
