@@ -246,7 +246,8 @@ impl App {
         self.make_spill_folder()?;
         let files = self.files(&[self.state_root().join(SPILL_FOLDER)])?;
         let passed = self.settings.pass_env.iter().map(|set| set.value.clone());
-        let mut processes = OsProcesses::new(self.environment.clone().pass(passed).give(self.given()));
+        let environment = self.environment.clone().pass(passed).give(self.given());
+        let mut processes = OsProcesses::new(environment).limited_to(self.limits());
         if let Some(sandbox) = sandbox {
             processes = processes.confined_by(sandbox);
         }

@@ -465,6 +465,9 @@ pub(crate) struct DoctorArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Start the servers of .mcp.json, and say whether they answer
+    #[arg(long)]
+    pub(crate) mcp: bool,
 }
 
 #[cfg(test)]

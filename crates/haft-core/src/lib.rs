@@ -20,6 +20,7 @@ mod media;
 mod name;
 mod output;
 mod process;
+mod profile;
 mod sandbox;
 mod secret;
 mod shell_line;
@@ -53,7 +54,8 @@ pub use output::{
     Truncation,
 };
 pub use process::{Command, Exit, Processes, Shell, Status, Stdio, StopReason, Survivor};
-pub use sandbox::{Allowance, Confined, Confinement, Kept, Layer, Reach};
+pub use profile::{Ground, Needs, Profile, WorkspaceUse};
+pub use sandbox::{Allowance, Confined, Confinement, Kept, Layer, Reach, looks_barred};
 pub use secret::{SECRET_MAX_BYTES, Secret, SecretError};
 pub use shell_line::{shell_line, shell_word};
 pub use spec::{

@@ -6,6 +6,7 @@
 //! what is opened" ([`OsFiles`]) and "each child is owned and tracked" ([`OsProcesses`]).
 
 mod apply;
+mod child;
 mod clock;
 mod environment;
 mod fault;
@@ -35,13 +36,14 @@ mod web;
 mod write;
 mod xattr;
 
+pub use child::serve_child;
 pub use clock::SystemClock;
 pub use environment::Environment;
 pub use files::OsFiles;
 pub use http::OsHttp;
-pub use media::{OsMedia, serve_child};
+pub use media::OsMedia;
 pub use pool::TokioPool;
-pub use process::OsProcesses;
+pub use process::{ControlGroups, Limits, OsProcesses};
 pub use root::Beneath;
 pub use sandbox::Sandbox;
 pub use state::{OsState, Spill};

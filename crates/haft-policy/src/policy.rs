@@ -61,7 +61,7 @@ pub struct Policy {
     pub confines: Confines,
 }
 
-/// What the sandbox keeps the commands of built-in tools from.
+/// What the sandbox keeps commands from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Confines {
     /// There is none.
@@ -148,6 +148,13 @@ impl Policy {
         let further = self.roots.iter().chain(&self.temp);
         let path = path.absolute();
         covers(&self.workspace.absolute(), &path) || further.into_iter().any(|root| covers(root, &path))
+    }
+
+    /// The folders that hold the user's work: the workspace first, then the further roots.
+    pub fn work(&self) -> Vec<String> {
+        let mut all = vec![self.workspace.absolute()];
+        all.extend(self.roots.iter().cloned());
+        all
     }
 
     pub(crate) fn rules_of(&self, action: Action) -> impl Iterator<Item = &Rule> {

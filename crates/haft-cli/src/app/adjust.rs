@@ -33,6 +33,9 @@ pub(super) fn adjust(tool: Arc<dyn AnyTool>, setting: &ToolSetting, keys: &Keys)
     if let Some(timeout) = &setting.timeout_ms {
         spec.timeout_ms = Some(timeout.value);
     }
+    if let (Some(sandbox), Some(_)) = (&setting.sandbox, &spec.profile) {
+        spec.profile = Some(sandbox.value.profile());
+    }
     let given: Arc<[(String, Credential)]> =
         setting.env.iter().map(|(name, set)| (name.clone(), set.value.clone())).collect();
     if spec == **tool.spec() && given.is_empty() {

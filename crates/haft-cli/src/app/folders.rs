@@ -6,7 +6,7 @@ use haft_os::{FolderWatch, OsMedia, OsProcesses, host};
 use haft_runtime::{
     Catalogue, Handle, Problem, Registrar,
     find::tool_search,
-    settings::{Setting, ToolSetting},
+    settings::{Setting, ToolSandbox, ToolSetting},
     source::command::{CommandFolders, CommandRoot},
     tool_help, undo_tool,
 };
@@ -73,6 +73,7 @@ impl Tools {
         for handle in catalogue.register_all(adjusted, CORE)? {
             handle.keep();
         }
+        catalogue.report("sandbox", sandbox_problems(app, &catalogue));
         let roots = roots(app, files.as_ref());
         let paths = roots.iter().map(|root| PathBuf::from(root.path.absolute())).collect();
         let folders = roots.into_iter().map(CommandFolders::new).collect();
@@ -219,6 +220,23 @@ fn fetch_problems(app: &App) -> Vec<Problem> {
         })
     };
     set.allow_private.iter().filter_map(wrong).collect()
+}
+
+/// Sandboxes of built-in tools: those that run commands have the one of all commands, the others start nothing in one.
+fn sandbox_problems(app: &App, catalogue: &Catalogue) -> Vec<Problem> {
+    let snapshot = catalogue.snapshot();
+    let set = app.settings.tools.iter().filter_map(|(name, tool)| {
+        let sandbox = tool.sandbox.as_ref()?;
+        snapshot.get(name).is_some_and(|offer| offer.is_core()).then_some((name, sandbox))
+    });
+    let problem = |(name, sandbox): (&String, &Setting<ToolSandbox>)| Problem {
+        source: sandbox.origin.scope.name().to_owned(),
+        path: Some(sandbox.origin.path.clone()),
+        line: Some(sandbox.origin.line),
+        text: format!("\"tools.{name}.sandbox\" does nothing, since {name} is built in"),
+        fix: "write [sandbox], which holds for the commands of all built-in tools".to_owned(),
+    };
+    set.map(problem).collect()
 }
 
 /// What decodes pictures, and documents in a child of this program.

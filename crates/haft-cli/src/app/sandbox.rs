@@ -2,13 +2,14 @@
 
 use super::App;
 use haft_core::{Confined, Confinement, Reach};
-use haft_os::{Sandbox, host};
+use haft_os::{Limits, Sandbox, host};
 use haft_policy::{Confines, Policy, hidden_in, kept_in};
 use haft_runtime::settings::SandboxMode;
 use std::path::Path;
 
 /// Folders for temporary files, which commands may write.
 const TEMP: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+const MIB_BYTES: u64 = 1 << 20;
 
 impl App {
     /// The sandbox, unless the settings switch it off; what the policy denies to be read is hidden in it.
@@ -47,6 +48,16 @@ impl App {
             required: mode == SandboxMode::Required,
         };
         Some(Sandbox::new(confinement, state))
+    }
+
+    /// What each command may use at most.
+    pub(crate) fn limits(&self) -> Limits {
+        let setting = &self.settings.sandbox;
+        let usual = Limits::default();
+        Limits {
+            processes: setting.processes.as_ref().map_or(usual.processes, |set| set.value),
+            memory: setting.memory_mib.as_ref().map(|set| set.value.saturating_mul(MIB_BYTES)),
+        }
     }
 
     /// What the gates may rely on.

@@ -255,7 +255,10 @@ unsafe fn loopback() -> io::Result<()> {
 }
 
 /// Opens the proxy's port in here and hands it to haft, which accepts connections on it out there.
-unsafe fn listen(handover: c_int) -> io::Result<()> {
+///
+/// # Safety
+/// The descriptor is the caller's own, and closed by this.
+pub(crate) unsafe fn listen(handover: c_int) -> io::Result<()> {
     // SAFETY: the structures live on this stack and are filled as the calls want them.
     unsafe {
         let socket = libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);

@@ -2,24 +2,29 @@
 //!
 //! Layers, each tried for real before it is relied on: namespaces (an own view of the files, own process ids, own
 //! network), Landlock, refused system calls, no special rights. Everything is prepared in [`Plan`] and done by raw
-//! calls in the new process, so that an embedding program needs no second binary and no set-uid helper.
+//! calls in the new process, so that an embedding program needs no second binary and no set-uid helper. Only where own
+//! namespaces are refused, a bubblewrap that the machine has puts them up.
 
+mod bubblewrap;
 mod enter;
 mod landlock;
 mod mounts;
+mod own;
 mod placeholder;
 mod plan;
 mod probe;
 mod proxy;
+mod seatbelt;
 mod seccomp;
 mod sockets;
 
-pub(crate) use enter::{build, clone_flags, give_up_rights, go_to_folder, lock};
+pub(crate) use bubblewrap::{INSIDE, Message, Through, serves};
+pub(crate) use enter::{build, clone_flags, give_up_rights, go_to_folder, listen, lock};
 pub(crate) use placeholder::Placeholders;
 pub(crate) use plan::{Layers, Plan};
 pub(crate) use proxy::{Proxy, variables};
 
-use haft_core::{Confined, Confinement, Failure, FailureKind, Layer};
+use haft_core::{Allowance, Confined, Confinement, Failure, FailureKind, Layer};
 use std::{
     path::{Path, PathBuf},
     sync::OnceLock,
@@ -44,12 +49,34 @@ impl Sandbox {
     pub fn without(self, layer: Layer) -> Self {
         let layers = self.layers();
         let layers = match layer {
-            Layer::Namespaces => Layers { namespaces: false, ..layers },
+            Layer::Namespaces => Layers { namespaces: false, bubblewrap: false, ..layers },
+            Layer::Bubblewrap if layers.bubblewrap => {
+                Layers { namespaces: false, bubblewrap: false, ..layers }
+            }
+            Layer::Bubblewrap => layers,
             Layer::Landlock => Layers { landlock: false, ..layers },
             Layer::Seccomp => Layers { seccomp: false, ..layers },
             Layer::Capabilities => layers,
         };
         Self { layers: OnceLock::from(layers), ..self }
+    }
+
+    /// The same with namespaces that bubblewrap puts up, also where own ones work; without any where it doesn't.
+    /// Blocking: it is tried.
+    #[must_use]
+    pub fn by_bubblewrap(self) -> Self {
+        let layers = probe::by_bubblewrap(self.layers());
+        Self { layers: OnceLock::from(layers), ..self }
+    }
+
+    /// Where a bubblewrap lies that can be trusted, whether or not it works.
+    pub fn bubblewrap() -> Option<&'static Path> {
+        bubblewrap::program()
+    }
+
+    /// Which version of Landlock the kernel has; 0 where it has none, or it is switched off.
+    pub fn landlock_version() -> i32 {
+        landlock::version()
     }
 
     /// What commands may do.
@@ -62,31 +89,43 @@ impl Sandbox {
         self.layers().confined(&self.confinement)
     }
 
+    /// What holds for one command. Blocking.
+    ///
+    /// # Errors
+    /// A folder that its tool's profile opens can't be made, or leads somewhere else.
+    pub(crate) fn own(&self, allowance: &Allowance) -> Result<Confinement, Failure> {
+        own::own(&self.confinement, allowance)
+    }
+
+    /// What keeps a command in for which this holds, and what doesn't.
+    pub(crate) fn confined_as(&self, own: &Confinement) -> Confined {
+        self.layers().confined(own)
+    }
+
     pub(crate) fn layers(&self) -> Layers {
         *self.layers.get_or_init(probe::layers)
     }
 
     /// Where what was made for a while is noted.
-    pub(crate) fn placeholders(&self) -> Result<Placeholders, Failure> {
-        Placeholders::make(&self.confinement.kept, &self.state)
+    pub(crate) fn placeholders(&self, own: &Confinement) -> Result<Placeholders, Failure> {
+        Placeholders::make(&own.kept, &self.state)
     }
+}
 
-    /// # Errors
-    /// Unavailable where everything is required and something is missing.
-    pub(crate) fn require(&self) -> Result<(), Failure> {
-        let gaps = if self.confinement.required { self.confined().gaps } else { Vec::new() };
-        if gaps.is_empty() {
-            return Ok(());
-        }
-        Err(Failure::new(
-            FailureKind::Unavailable,
-            format!(
-                "commands may only run in a sandbox here, and it isn't whole: {}; nothing ran. Tell the user that \
-                 `haft doctor` says how to mend it",
-                gaps.join("; ")
-            ),
-        ))
+/// # Errors
+/// Unavailable where everything is required and something of what holds for a command is missing.
+pub(crate) fn require(is_required: bool, confined: &Confined) -> Result<(), Failure> {
+    if !is_required || confined.gaps.is_empty() {
+        return Ok(());
     }
+    Err(Failure::new(
+        FailureKind::Unavailable,
+        format!(
+            "commands may only run in a sandbox here, and it isn't whole: {}; nothing ran. Tell the user that \
+             `haft doctor` says how to mend it",
+            confined.gaps.join("; ")
+        ),
+    ))
 }
 
 /// What has to be writable so that a path is: a file that isn't there yet is made in its folder.

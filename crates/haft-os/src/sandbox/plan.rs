@@ -1,6 +1,6 @@
 //! Everything that a confined process needs, made ready before it is forked.
 
-use super::{landlock, mounts, mounts::Step, seccomp, sockets};
+use super::{bubblewrap::Through, landlock, mounts, mounts::Step, seccomp, sockets};
 use haft_core::{Allowance, Confined, Confinement, Failure, FailureKind, Layer, Reach};
 use rustix::fs::fstat;
 use seccompiler::BpfProgram;
@@ -18,6 +18,8 @@ use std::{
 pub(crate) struct Layers {
     /// Mounts, process ids and network of its own.
     pub(crate) namespaces: bool,
+    /// Whether bubblewrap puts those up.
+    pub(crate) bubblewrap: bool,
     /// Whether the new process ids can be seen in `/proc`.
     pub(crate) own_processes: bool,
     /// Landlock.
@@ -63,6 +65,7 @@ impl Layers {
     pub(crate) fn confined(self, confinement: &Confinement) -> Confined {
         let layers = [
             (self.namespaces, Layer::Namespaces),
+            (self.bubblewrap, Layer::Bubblewrap),
             (self.landlock, Layer::Landlock),
             (self.seccomp, Layer::Seccomp),
             (true, Layer::Capabilities),
@@ -76,6 +79,8 @@ impl Layers {
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(super) namespaces: Option<Namespaces>,
+    /// What bubblewrap is started with, where it puts those up.
+    pub(super) through: Option<Through>,
     pub(super) landlock: Option<OwnedFd>,
     pub(super) seccomp: Vec<BpfProgram>,
     pub(super) folder: CString,
@@ -109,6 +114,9 @@ impl Plan {
         layers: Layers,
         (path, folder): (&str, &OwnedFd),
     ) -> Result<(Self, Option<UnixStream>), Failure> {
+        if layers.bubblewrap {
+            return Self::by_bubblewrap(confinement, allowance, layers, (path, folder));
+        }
         let failed = |what: &str, why: String| {
             Failure::new(
                 FailureKind::Unavailable,
@@ -163,9 +171,8 @@ impl Plan {
         let stat =
             fstat(folder).map_err(|error| failed("the folder can't be looked at", error.to_string()))?;
         let folder = CString::new(path).map_err(|error| failed("the folder's name", error.to_string()))?;
-        let plan =
-            Self { namespaces, landlock, seccomp, folder, folder_identity: (stat.st_dev, stat.st_ino) };
-        Ok((plan, ours))
+        let folder_identity = (stat.st_dev, stat.st_ino);
+        Ok((Self { namespaces, through: None, landlock, seccomp, folder, folder_identity }, ours))
     }
 
     /// Whether the program is the child of a first process of its own namespaces.

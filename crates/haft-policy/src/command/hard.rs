@@ -14,7 +14,7 @@ use super::{
     read_only::{finds_all, is_among},
 };
 use crate::{Policy, Subject};
-use haft_core::Touch;
+use haft_core::{Ground, Touch};
 
 /// Programs that make or wipe file systems.
 const DISK_PROGRAMS: &str = "mkswap wipefs blkdiscard mke2fs mkdosfs mkntfs mkexfatfs mkudffs";
@@ -52,16 +52,31 @@ pub(crate) fn hard_denied_paths(subject: &Subject, policy: &Policy) -> Option<St
         _ => None,
     });
     let found = written.flat_map(|path| subject.names_of(path)).find_map(|name| own_file(&name, policy));
-    found.or_else(|| {
+    let secret = || {
         let mut named = touches.iter().filter_map(Touch::path).flat_map(|path| subject.names_of(path));
         named.find_map(|name| own_secret(&name, policy))
-    })
+    };
+    found.or_else(secret).or_else(|| opened_by_profile(subject, policy))
 }
 
 /// Why a path may not even be read: haft keeps credentials there.
 fn own_secret(path: &str, policy: &Policy) -> Option<String> {
     let own = policy.own_secret(path)?;
     Some(format!("{path} is where haft keeps credentials ({own})"))
+}
+
+/// Why a tool's sandbox may not be opened as it wants: haft's own files lie there.
+fn opened_by_profile(subject: &Subject, policy: &Policy) -> Option<String> {
+    let profile = subject.spec.profile.as_ref()?;
+    let roots = policy.work();
+    let folders = profile.folders(Ground { roots: &roots, home: policy.home.as_deref() });
+    folders.iter().find_map(|folder| {
+        let holds = || {
+            let own = policy.own_files.iter().find(|own| covers(folder, own))?;
+            Some(format!("{folder} holds haft's own settings and state ({own})"))
+        };
+        own_file(folder, policy).or_else(|| own_secret(folder, policy)).or_else(holds)
+    })
 }
 
 /// Why a path may not be written: it is one of haft's own.
@@ -204,6 +219,23 @@ mod tests {
         }
         for text in others {
             assert_eq!(hard_denied(&typed(text), &policy), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn no_sandbox_is_opened_for_hafts_own_files() {
+        let denied = |folder: &str| {
+            let mut subject = crate::sample::foreign("x", haft_core::Effects::Everything);
+            let profile =
+                haft_core::Profile { writable: vec![folder.to_owned()], ..haft_core::Profile::default() };
+            subject.spec = std::sync::Arc::new((*subject.spec).clone().with_profile(profile));
+            hard_denied_paths(&subject, &own_policy())
+        };
+        for folder in ["~/.config", "~/.config/haft/tools", "/home", ".haft"] {
+            assert!(denied(folder).is_some_and(|why| why.contains("haft's own settings")), "{folder}");
+        }
+        for folder in ["~/.cache/x", "out", "/home/u/.config/haft2"] {
+            assert_eq!(denied(folder), None, "{folder}");
         }
     }
 

@@ -3,6 +3,7 @@
 use super::{
     Handle, Offer, Problem, Snapshot,
     stack::{Kind, Layer, Stack, Wrapper},
+    wrap::Opens,
 };
 use haft_core::AnyTool;
 use std::{
@@ -222,7 +223,11 @@ impl Catalogue {
         let mut stacks = self.lock();
         let below = stacks.shown(name)?.clone();
         by.may_change(&below).map_err(|why| forbidden(by, "wrap", name, why))?;
-        let wrapper = Wrapper { by: by.id().into(), make: Arc::new(wrapper) };
+        let opens = match by {
+            Registrar::Official(_) => Opens::AsItSays,
+            Registrar::External { .. } => Opens::Never,
+        };
+        let wrapper = Wrapper { by: by.id().into(), opens, make: Arc::new(wrapper) };
         wrapper.around(&below)?;
         Ok(self.push(stacks.number(), stacks, &below.name, Kind::Wrap(wrapper)))
     }

@@ -1,16 +1,16 @@
 //! `[tools.NAME]`: how one tool is offered and bounded here.
 
-use super::{Setting, section::Section};
+use super::{Setting, ToolSandbox, section::Section};
 use haft_core::{Credential, Exposure, Permission};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-const KEYS: [&str; 5] = ["exposure", "permission", "enabled", "timeoutMs", "env"];
-/// The keys of `[tools.fetch]` besides.
+const KEYS: [&str; 6] = ["exposure", "permission", "enabled", "timeoutMs", "env", "sandbox"];
+/// The keys of `[tools.fetch]`.
 const FETCH_KEYS: [&str; 7] =
     ["exposure", "permission", "enabled", "timeoutMs", "env", "allowPrivate", "headers"];
 
-/// The keys of `[tools.exec]` besides.
+/// The keys of `[tools.exec]`.
 const EXEC_KEYS: [&str; 6] = ["exposure", "permission", "enabled", "timeoutMs", "env", "programs"];
 
 /// The settings of one tool.
@@ -27,6 +27,8 @@ pub struct ToolSetting {
     pub timeout_ms: Option<Setting<u64>>,
     /// Variables that its processes get, and no other tool's, each with where its value is.
     pub env: BTreeMap<String, Setting<Credential>>,
+    /// Of a tool that isn't built in: how it is kept in, whatever its manifest says.
+    pub sandbox: Option<Setting<ToolSandbox>>,
     /// Of `fetch`: `host:port` of hosts that may be contacted though they aren't public.
     pub allow_private: Vec<Setting<String>>,
     /// Of `fetch`: headers by host.
@@ -89,6 +91,7 @@ impl ToolSetting {
             } else {
                 BTreeMap::new()
             },
+            sandbox: if is_fetch || is_exec { None } else { ToolSandbox::read(section) },
             allow_private: if is_fetch && section.counts("allowPrivate") {
                 section.texts("allowPrivate").items
             } else {
@@ -111,6 +114,7 @@ impl ToolSetting {
         for (name, credential) in weaker.env {
             self.env.entry(name).or_insert(credential);
         }
+        self.sandbox = self.sandbox.take().or(weaker.sandbox);
         self.allow_private.extend(weaker.allow_private);
         self.headers.extend(weaker.headers);
         self.programs.extend(weaker.programs);

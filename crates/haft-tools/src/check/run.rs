@@ -9,8 +9,8 @@ use super::{
     runner::{Kind, Runner},
     verdict::Verdict,
 };
-use crate::program::{BARRED_ELSEWHERE, is_barred};
-use haft_core::{Command, Cx, Exit, Failure, FailureKind, RealPath, Status, Stdio, StopReason};
+use crate::program::BARRED_ELSEWHERE;
+use haft_core::{Command, Cx, Exit, Failure, FailureKind, RealPath, Status, Stdio, StopReason, looks_barred};
 use std::time::Duration;
 
 /// No colours, no questions, no progress bars.
@@ -157,7 +157,7 @@ fn ended(planned: &Planned, task: Task<'_>, exit: &Exit, heard: Heard) -> Report
         StopReason::Itself | StopReason::Cancelled => Verdict::of(task.kind, exit.status, &parsed),
     };
     let output = parse::plain(heard.shown.text.as_bytes());
-    let may_be_barred = verdict != Verdict::Passed && exit.confined.is_some() && is_barred(&output);
+    let may_be_barred = verdict != Verdict::Passed && exit.confined.is_some() && looks_barred(&output);
     Report {
         status: Some(exit.status),
         why: why(verdict, planned.runner, task, &parsed),
