@@ -15,6 +15,7 @@ mod event;
 mod failure;
 mod files;
 mod http;
+mod job;
 mod media;
 mod name;
 mod output;
@@ -23,6 +24,7 @@ mod sandbox;
 mod shell_line;
 mod spec;
 mod state;
+mod tether;
 mod tool;
 mod web;
 mod world;
@@ -41,13 +43,14 @@ pub use files::{
     WalkReport, WriteMode,
 };
 pub use http::{Http, HttpBody, HttpRequest, HttpResponse};
+pub use job::{Job, JobOrder, JobView, JobWait, Jobs, NoJobs, Waited};
 pub use media::{Image, ImageLimits, Media, NoMedia, PageRange, PdfPage, PdfText};
 pub use name::{NAME_MAX_CHARS, NameError, ToolName, humanise};
 pub use output::{
     Block, ChangedBy, FileChange, FileState, FileStep, FileTraits, IntoOutput, Json, Output, Seen, Shape,
     Truncation,
 };
-pub use process::{Command, Exit, Processes, Shell, Status, Stdio, StopReason, Survivor};
+pub use process::{Command, Exit, Processes, Shell, Status, Stdio, StopReason, Survivor, TerminalSize};
 pub use sandbox::{Allowance, Confined, Confinement, Kept, Layer, Reach};
 pub use shell_line::{shell_line, shell_word};
 pub use spec::{
@@ -55,6 +58,7 @@ pub use spec::{
     Spec, TIMEOUT,
 };
 pub use state::{Change, Counter, Held, LineLog, SpillFile, StateEntry, StateFolder};
+pub use tether::{Quiet, Tether};
 pub use tool::{AnyTool, Bound, OwnCheck, Tool, erase};
 pub use web::{Web, WebHop, WebPage, WebRequest, WebUrl};
 pub use world::{Clock, Pool, World};

@@ -1,11 +1,16 @@
 //! Starts a command: pipes, environment, folder, supervisor; and says why where that fails.
 
-use super::{control::Control, supervisor};
+use super::{
+    control::{Control, Stay},
+    pty::Pty,
+    run::Feed,
+    supervisor,
+};
 use crate::{
     environment::Environment,
     sandbox::{self, Placeholders, Plan, Proxy, Sandbox},
 };
-use haft_core::{Command, Confined, Failure, FailureKind, Reach};
+use haft_core::{Command, Confined, Failure, FailureKind, Reach, Tether};
 use rustix::{
     fs::{Access, AtFlags, accessat},
     io::Errno,
@@ -15,6 +20,7 @@ use std::{
     os::fd::OwnedFd,
     path::{Path, PathBuf},
     process::{Command as StdCommand, Stdio},
+    time::Duration,
 };
 use tempfile::NamedTempFile;
 use tokio::{
@@ -39,7 +45,10 @@ pub(super) struct Launched {
     /// Standard error where it is apart.
     pub(super) err: Option<Receiver>,
     /// Standard input, and what goes there.
-    pub(super) input: Option<(Sender, Vec<u8>)>,
+    pub(super) input: Option<Feed>,
+    /// Who goes on with it, and after what silence they are told.
+    pub(super) tether: Option<Tether>,
+    pub(super) quiet_after: Option<Duration>,
     /// The report file.
     pub(super) report: Option<NamedTempFile>,
     /// What holds it in, and what lives as long as it does.
@@ -105,9 +114,20 @@ pub(super) fn launch(
         None => (None, None),
     };
     let has_first = plan.as_ref().is_some_and(Plan::has_namespaces);
-    let mut plumbed =
-        plumb(&mut os, command.merged, !command.stdin.is_empty()).map_err(|fault| no_pipe(&fault))?;
-    supervisor::put_between(&mut os, &plumbed.theirs, &folder, plan).map_err(|fault| no_pipe(&fault))?;
+    let mut plumbed = plumb(&mut os, &command).map_err(|fault| no_pipe(&fault))?;
+    let lock = match &rest {
+        Some((_, placeholders, _)) if command.keep => {
+            placeholders.held_apart().map_err(|fault| no_pipe(&fault))?
+        }
+        _ => None,
+    };
+    let given = supervisor::Given {
+        control: &plumbed.theirs,
+        folder: &folder,
+        terminal: command.terminal.is_some(),
+        stay: plumbed.remains.take().map(|output| supervisor::Remains { output, lock }),
+    };
+    supervisor::put_between(&mut os, given, plan).map_err(|fault| no_pipe(&fault))?;
     let mut os = TokioCommand::from(os);
     let mut child = os.spawn().map_err(|fault| match plumbed.control.failed_step() {
         Some((step, errno)) => no_sandbox(step, errno),
@@ -138,7 +158,9 @@ pub(super) fn launch(
         reaper,
         out: plumbed.out,
         err: plumbed.err,
-        input: plumbed.input.map(|sender| (sender, command.stdin)),
+        input: plumbed.input.map(|sender| Feed::new(sender, &command)),
+        tether: command.tether,
+        quiet_after: command.quiet_after,
         report,
         held,
     })
@@ -201,13 +223,20 @@ struct Plumbed {
     out: Receiver,
     err: Option<Receiver>,
     input: Option<Sender>,
+    /// A copy of where the output comes out, for a supervisor whose tree is to stay.
+    remains: Option<OwnedFd>,
 }
 
-/// Makes the pipes and hands the command its ends.
-fn plumb(os: &mut StdCommand, merged: bool, fed: bool) -> io::Result<Plumbed> {
-    let (control, theirs) = Control::pair()?;
+/// Makes the pipes or the terminal and hands the command its ends.
+fn plumb(os: &mut StdCommand, command: &Command) -> io::Result<Plumbed> {
+    if let Some(size) = command.terminal {
+        return at_terminal(os, command.keep, Pty::open(size)?);
+    }
+    let (control, theirs) = Control::pair(stay(command.keep))?;
     let (out, writer) = io::pipe()?;
-    let err = if merged {
+    let out = OwnedFd::from(out);
+    let remains = command.keep.then(|| out.try_clone()).transpose()?;
+    let err = if command.merged || command.keep {
         os.stderr(writer.try_clone()?);
         None
     } else {
@@ -216,7 +245,8 @@ fn plumb(os: &mut StdCommand, merged: bool, fed: bool) -> io::Result<Plumbed> {
         Some(Receiver::from_owned_fd(err.into())?)
     };
     os.stdout(writer);
-    let input = if fed {
+    let takes_more = command.tether.as_ref().is_some_and(Tether::takes_input);
+    let input = if takes_more || !command.stdin.is_empty() {
         let (reader, input) = io::pipe()?;
         os.stdin(reader);
         Some(Sender::from_owned_fd(input.into())?)
@@ -224,7 +254,22 @@ fn plumb(os: &mut StdCommand, merged: bool, fed: bool) -> io::Result<Plumbed> {
         os.stdin(Stdio::null());
         None
     };
-    Ok(Plumbed { control, theirs, out: Receiver::from_owned_fd(out.into())?, err, input })
+    Ok(Plumbed { control, theirs, out: Receiver::from_owned_fd(out)?, err, input, remains })
+}
+
+/// Hands the command its end of a terminal for all of its streams.
+fn at_terminal(os: &mut StdCommand, keep: bool, pty: Pty) -> io::Result<Plumbed> {
+    let (control, theirs) = Control::pair(stay(keep))?;
+    os.stdin(pty.theirs.try_clone()?).stdout(pty.theirs.try_clone()?).stderr(pty.theirs);
+    let remains = keep.then(|| pty.ours.try_clone()).transpose()?;
+    // Not pipes, but read and written as those are.
+    let input = Sender::from_owned_fd_unchecked(pty.ours.try_clone()?)?;
+    let out = Receiver::from_owned_fd_unchecked(pty.ours)?;
+    Ok(Plumbed { control, theirs, out, err: None, input: Some(input), remains })
+}
+
+fn stay(keep: bool) -> Stay {
+    if keep { Stay::Yes } else { Stay::No }
 }
 
 fn no_pipe(fault: &io::Error) -> Failure {

@@ -1,8 +1,8 @@
 //! Child processes: every command runs beneath a supervisor of its own that ends all of its tree.
 //!
 //! Keeps these invariants: what a command started never outlives its call, nor haft, also when haft is
-//! killed; no process is signalled but those of the tree; nothing is waited for longer than the limits here
-//! say; children of an embedding program are never reaped.
+//! killed, unless the command is to be kept; no process is signalled but those of the tree; nothing is waited for
+//! longer than the limits here say; children of an embedding program are never reaped.
 //!
 //! Where it ends: a process that took other rights (`sudo`) can't be killed by anyone without them, and one
 //! that kills its supervisor before it leaves its session escapes. Both need the sandbox.
@@ -12,7 +12,9 @@
 
 mod control;
 mod launch;
+mod pty;
 mod run;
+mod silence;
 pub(crate) mod stat;
 mod supervisor;
 mod tree;
@@ -108,7 +110,8 @@ pub(crate) fn try_out(plan: Plan, folder: &OwnedFd) -> bool {
     command.args(["-c", ":"]).env_clear();
     command.stdin(Null::null()).stdout(Null::null()).stderr(Null::null());
     let theirs = OwnedFd::from(theirs);
-    if supervisor::put_between(&mut command, &theirs, folder, Some(plan)).is_err() {
+    let given = supervisor::Given { control: &theirs, folder, terminal: false, stay: None };
+    if supervisor::put_between(&mut command, given, Some(plan)).is_err() {
         return false;
     }
     // The supervisor ends with the last of its children.
