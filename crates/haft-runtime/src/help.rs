@@ -16,6 +16,8 @@ use std::{fmt::Write, sync::Arc};
 const NAME: &str = "tool_help";
 /// The key of the session's state that holds the names of the deferred tools which were looked up.
 const LOADED: &str = "loaded";
+/// The tool for jobs, which is of use once there is one.
+const JOB: &str = "job";
 /// How many deferred tools are named in the definition.
 const NAMED_MAX: usize = 40;
 
@@ -25,7 +27,11 @@ impl Session {
         let spec = offer.spec();
         match spec.exposure {
             Exposure::Direct => true,
-            Exposure::Deferred => spec.always_load || self.has_loaded(&offer.name),
+            Exposure::Deferred => {
+                let is_wanted =
+                    || offer.name.as_ref() == JOB && offer.is_core() && self.job_table().has_any();
+                spec.always_load || self.has_loaded(&offer.name) || is_wanted()
+            }
             Exposure::Code | Exposure::Hidden => false,
         }
     }
