@@ -1,7 +1,7 @@
 //! The list of the built-in tools.
 
 use crate::{
-    bash::BashTool,
+    bash::{BashSettings, BashTool},
     check::CheckTool,
     diff::DiffTool,
     edit::EditTool,
@@ -10,6 +10,7 @@ use crate::{
     git::GitTool,
     glob::GlobTool,
     grep::GrepTool,
+    job::JobTool,
     notebook_edit::NotebookEditTool,
     packages::PackagesTool,
     patch::PatchTool,
@@ -29,6 +30,8 @@ pub fn tools() -> Vec<Arc<dyn AnyTool>> {
 /// What an operator set for single tools.
 #[derive(Default)]
 pub struct ToolSettings {
+    /// For `bash`.
+    pub bash: BashSettings,
     /// For `fetch`.
     pub fetch: FetchSettings,
     /// For `exec`.
@@ -44,7 +47,8 @@ pub fn tools_with(settings: ToolSettings, media: Arc<dyn Media>) -> Vec<Arc<dyn 
         erase(GlobTool),
         erase(GrepTool),
         erase(TreeTool),
-        erase(BashTool),
+        erase(BashTool::new(settings.bash)),
+        erase(JobTool),
         erase(CheckTool),
         erase(ExecTool::new(settings.exec)),
         erase(GitTool),

@@ -19,6 +19,7 @@ pub mod fuzzing;
 mod git;
 mod glob;
 mod grep;
+mod job;
 mod notebook;
 mod notebook_edit;
 mod packages;
@@ -30,6 +31,7 @@ mod text;
 mod tree;
 mod write;
 
+pub use bash::BashSettings;
 pub use builtin::{ToolSettings, tools, tools_with};
 pub use exec::ExecSettings;
 pub use fetch::{FetchHeader, FetchSettings};
