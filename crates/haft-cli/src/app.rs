@@ -26,7 +26,7 @@ use haft_core::{Approver, Clock, NoApprover, Permission, RealPath, StateFolder, 
 use haft_os::{Environment, OsFiles, OsProcesses, OsState, Sandbox, SystemClock, host};
 use haft_policy::{Action, Policy, Rule};
 use haft_runtime::{
-    Executor, Problem, SPILL_FOLDER, Session, SessionSetup, Snapshot, ToolSet,
+    Executor, JOBS_MAX, Problem, SPILL_FOLDER, Session, SessionSetup, Snapshot, ToolSet,
     hooks::{Hook, Hooks},
     settings::{Place, Settings, TrustFile},
 };
@@ -57,6 +57,15 @@ pub(crate) struct App {
     pub(crate) trust: TrustFile,
     /// What is wrong with settings and trust.
     pub(crate) problems: Vec<Problem>,
+}
+
+/// How long a session's process lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Life {
+    /// For one call.
+    OneCall,
+    /// For as many as come.
+    Lasting,
 }
 
 /// What a command needs to make calls.
@@ -235,6 +244,14 @@ impl App {
         self.live_with(name, approver, self.tool_set())
     }
 
+    /// As [`App::live`], for a process that makes one call and ends.
+    ///
+    /// # Errors
+    /// As [`App::live`].
+    pub(crate) fn live_for_one_call(&self, name: &str, approver: Arc<dyn Approver>) -> anyhow::Result<Live> {
+        self.open(name, approver, self.tool_set(), Life::OneCall)
+    }
+
     /// As [`App::live`], with a tool set of the host's own; what the settings leave out stays out.
     ///
     /// # Errors
@@ -244,6 +261,16 @@ impl App {
         name: &str,
         approver: Arc<dyn Approver>,
         set: ToolSet,
+    ) -> anyhow::Result<Live> {
+        self.open(name, approver, set, Life::Lasting)
+    }
+
+    fn open(
+        &self,
+        name: &str,
+        approver: Arc<dyn Approver>,
+        set: ToolSet,
+        life: Life,
     ) -> anyhow::Result<Live> {
         // Before what is made of it, so that a change meanwhile is seen at the first call.
         let trusted = self.trust.bytes();
@@ -271,10 +298,18 @@ impl App {
             state: Some(state),
             hooks: Arc::new(hooks),
             masker: self.masker()?,
+            jobs_max: self.jobs_max(),
+            lasting: life == Life::Lasting,
             ..SessionSetup::new(name, tools.catalogue.clone(), policy, clock)
         };
         let session = Session::open(setup)?;
         Ok(Live { executor, session, tools })
+    }
+
+    /// How many jobs there may be at once.
+    fn jobs_max(&self) -> usize {
+        let set = self.settings.tools.get("bash").and_then(|tool| tool.jobs.as_ref());
+        set.and_then(|set| usize::try_from(set.value).ok()).unwrap_or(JOBS_MAX)
     }
 
     fn files(&self, roots: &[PathBuf]) -> anyhow::Result<OsFiles> {

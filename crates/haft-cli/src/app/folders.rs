@@ -59,10 +59,12 @@ impl Tools {
         problems.extend(fetch_problems(app));
         problems.extend(exec_problems(app));
         catalogue.report("settings", problems);
-        let built_in =
-            haft_tools::tools_with(ToolSettings { fetch: fetch(app), exec: exec(app) }, media(app))
-                .into_iter()
-                .chain([tool_help(&catalogue), undo_tool()]);
+        let built_in = haft_tools::tools_with(
+            ToolSettings { fetch: fetch(app), exec: exec(app), ..ToolSettings::default() },
+            media(app),
+        )
+        .into_iter()
+        .chain([tool_help(&catalogue), undo_tool()]);
         let adjusted = built_in.map(|tool| match app.settings.tools.get(tool.spec().name.as_ref()) {
             Some(setting) => adjust(tool, setting),
             None => tool,
