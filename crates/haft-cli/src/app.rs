@@ -31,7 +31,7 @@ use haft_core::{Approver, Clock, Credential, NoApprover, Permission, RealPath, S
 use haft_os::{Environment, OsFiles, OsProcesses, OsState, Sandbox, SystemClock, host};
 use haft_policy::{Action, Policy, Rule};
 use haft_runtime::{
-    Executor, Problem, SPILL_FOLDER, Session, SessionSetup, Snapshot, ToolSet,
+    Executor, JOBS_MAX, Problem, SPILL_FOLDER, Session, SessionSetup, Snapshot, ToolSet,
     find::Deferral,
     hooks::{Hook, Hooks},
     settings::{Place, Settings, TrustFile},
@@ -66,6 +66,15 @@ pub(crate) struct App {
     pub(crate) problems: Vec<Problem>,
     /// The credentials that settings refer to.
     pub(crate) keys: Keys,
+}
+
+/// How long a session's process lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Life {
+    /// For one call.
+    OneCall,
+    /// For as many as come.
+    Lasting,
 }
 
 /// What a command needs to make calls.
@@ -262,6 +271,14 @@ impl App {
         self.live_with(name, approver, self.tool_set())
     }
 
+    /// As [`App::live`], for a process that makes one call and ends.
+    ///
+    /// # Errors
+    /// As [`App::live`].
+    pub(crate) fn live_for_one_call(&self, name: &str, approver: Arc<dyn Approver>) -> anyhow::Result<Live> {
+        self.open(name, approver, self.tool_set(), Life::OneCall)
+    }
+
     /// As [`App::live`], with a tool set of the host's own; what the settings leave out stays out.
     ///
     /// # Errors
@@ -271,6 +288,16 @@ impl App {
         name: &str,
         approver: Arc<dyn Approver>,
         set: ToolSet,
+    ) -> anyhow::Result<Live> {
+        self.open(name, approver, set, Life::Lasting)
+    }
+
+    fn open(
+        &self,
+        name: &str,
+        approver: Arc<dyn Approver>,
+        set: ToolSet,
+        life: Life,
     ) -> anyhow::Result<Live> {
         // There before any command starts: what is stored later is hidden from it then as well.
         made(&OsState::new(self.home.state.clone()), keys::FOLDER)?;
@@ -308,10 +335,18 @@ impl App {
             state: Some(state),
             hooks: Arc::new(hooks),
             masker,
+            jobs_max: self.jobs_max(),
+            lasting: life == Life::Lasting,
             ..SessionSetup::new(name, tools.catalogue.clone(), policy, clock)
         };
         let session = Session::open(setup)?;
         Ok(Live { executor, session, tools })
+    }
+
+    /// How many jobs there may be at once.
+    fn jobs_max(&self) -> usize {
+        let set = self.settings.tools.get("bash").and_then(|tool| tool.jobs.as_ref());
+        set.and_then(|set| usize::try_from(set.value).ok()).unwrap_or(JOBS_MAX)
     }
 
     fn files(&self, roots: &[PathBuf]) -> anyhow::Result<OsFiles> {

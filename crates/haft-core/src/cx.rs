@@ -1,8 +1,8 @@
 //! What a tool is given for one call.
 
 use crate::{
-    BoxFuture, CallId, Cancel, Change, Ended, Failure, PathArg, Progress, RealPath, Request, Seen, Shape,
-    Truncation, World, output::ChangedBy,
+    BoxFuture, CallId, Cancel, Change, Ended, Failure, JobView, Jobs, PathArg, Progress, RealPath, Request,
+    Seen, Shape, Truncation, World, output::ChangedBy,
 };
 use serde_json::Value;
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
@@ -41,6 +41,10 @@ pub trait SessionView: Send + Sync {
     /// Invalid input where a placeholder stands for nothing in this file.
     fn unmask<'a>(&self, text: &'a [u8], _file: &[u8]) -> Result<Cow<'a, [u8]>, Failure> {
         Ok(Cow::Borrowed(text))
+    }
+    /// One of the session's jobs as it stands.
+    fn job(&self, _id: &str) -> Option<JobView> {
+        None
     }
     /// A value that all processes of the session share, as it is now. Blocking, and short.
     fn shared(&self, _key: &str) -> Option<Vec<u8>> {
@@ -102,6 +106,8 @@ pub struct Cx {
     pub nested: Arc<dyn Nested>,
     /// Progress and long output.
     pub sink: Arc<dyn Sink>,
+    /// Commands that go on beside the conversation.
+    pub jobs: Arc<dyn Jobs>,
     /// Fires when the call must end.
     pub cancel: Cancel,
     /// The paths that were judged, each with what it stands for.

@@ -105,6 +105,8 @@ pub enum Touch<P> {
     Session(Arc<str>),
     /// It runs outside the sandbox, where there is one.
     Unconfined,
+    /// What it starts goes on after the session's end.
+    Outlives,
 }
 
 /// All that a call touches: as stated by a tool, and as [`Effects<RealPath>`] once resolved.
@@ -139,7 +141,7 @@ impl<P> Touch<P> {
     pub fn path(&self) -> Option<&P> {
         match self {
             Self::Read(path) | Self::Write(path) | Self::ReadTree(path) | Self::WriteTree(path) => Some(path),
-            Self::Host(_) | Self::Command(_) | Self::Session(_) | Self::Unconfined => None,
+            Self::Host(_) | Self::Command(_) | Self::Session(_) | Self::Unconfined | Self::Outlives => None,
         }
     }
 
@@ -167,6 +169,7 @@ impl<P> Touch<P> {
             Self::Command(line) => Touch::Command(Arc::clone(line)),
             Self::Session(key) => Touch::Session(Arc::clone(key)),
             Self::Unconfined => Touch::Unconfined,
+            Self::Outlives => Touch::Outlives,
         })
     }
 }

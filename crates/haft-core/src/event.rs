@@ -1,6 +1,6 @@
 //! What happens during calls, as typed events.
 
-use crate::{CallId, Outcome, RealPath, Why};
+use crate::{CallId, Outcome, RealPath, Status, Why};
 use serde::Serialize;
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -103,6 +103,32 @@ pub enum Event {
         call: CallId,
         /// The file.
         path: RealPath,
+    },
+    /// A command goes on beside the conversation.
+    #[serde(rename = "job.started")]
+    JobStarted {
+        /// Its name.
+        job: Arc<str>,
+        /// The call that started it.
+        call: CallId,
+        /// Its line, secrets masked.
+        line: Arc<str>,
+        /// Its first process.
+        pid: Option<i32>,
+        /// Whether it outlives the session.
+        kept: bool,
+    },
+    /// Such a command has ended.
+    #[serde(rename = "job.ended")]
+    JobEnded {
+        /// Its name.
+        job: Arc<str>,
+        /// The call that started it.
+        call: CallId,
+        /// How its first process ended; none where that isn't known.
+        status: Option<Status>,
+        /// Milliseconds from its start.
+        duration_ms: u64,
     },
     /// An answer was saved for later calls.
     #[serde(rename = "grant.saved")]

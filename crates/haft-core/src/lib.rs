@@ -16,6 +16,7 @@ mod event;
 mod failure;
 mod files;
 mod http;
+mod job;
 mod media;
 mod name;
 mod output;
@@ -26,6 +27,7 @@ mod secret;
 mod shell_line;
 mod spec;
 mod state;
+mod tether;
 mod tool;
 mod web;
 mod world;
@@ -47,13 +49,14 @@ pub use files::{
     WalkReport, WriteMode,
 };
 pub use http::{Http, HttpBody, HttpRequest, HttpResponse};
+pub use job::{Job, JobOrder, JobView, JobWait, Jobs, NoJobs, Waited};
 pub use media::{Image, ImageLimits, Media, NoMedia, PageRange, PdfPage, PdfText};
 pub use name::{NAME_MAX_CHARS, NameError, ToolName, humanise};
 pub use output::{
     Block, ChangedBy, FileChange, FileState, FileStep, FileTraits, IntoOutput, Json, Output, Seen, Shape,
     Truncation,
 };
-pub use process::{Command, Exit, Processes, Shell, Status, Stdio, StopReason, Survivor};
+pub use process::{Command, Exit, Processes, Shell, Status, Stdio, StopReason, Survivor, TerminalSize};
 pub use profile::{Ground, Needs, Profile, WorkspaceUse};
 pub use sandbox::{Allowance, Confined, Confinement, Kept, Layer, Reach, looks_barred};
 pub use secret::{SECRET_MAX_BYTES, Secret, SecretError};
@@ -63,6 +66,7 @@ pub use spec::{
     Spec, TIMEOUT,
 };
 pub use state::{Change, Counter, Held, LineLog, SpillFile, StateEntry, StateFolder};
+pub use tether::{Quiet, Tether};
 pub use tool::{AnyTool, Bound, OwnCheck, Tool, erase};
 pub use web::{Web, WebHop, WebPage, WebRequest, WebUrl};
 pub use world::{Clock, Pool, World};

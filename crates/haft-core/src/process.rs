@@ -1,7 +1,7 @@
 //! Child processes, as the runtime and the tools see them.
 
-use crate::{Allowance, BoxFuture, Cancel, Confined, Failure, RealPath};
-use serde::Serialize;
+use crate::{Allowance, BoxFuture, Cancel, Confined, Failure, RealPath, Tether};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Which stream a piece of output came from.
@@ -11,6 +11,21 @@ pub enum Stdio {
     Out,
     /// Standard error.
     Err,
+}
+
+/// How large a command's terminal is; it stays so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalSize {
+    /// Characters in a line.
+    pub columns: u16,
+    /// Lines.
+    pub rows: u16,
+}
+
+impl Default for TerminalSize {
+    fn default() -> Self {
+        Self { columns: 120, rows: 40 }
+    }
 }
 
 /// What to run.
@@ -35,6 +50,15 @@ pub struct Command {
     pub trusted: bool,
     /// Runs it in the sandbox of [`Processes::sandbox`], with what was approved for it; none runs it outside.
     pub confined: Option<Allowance>,
+    /// Gives it a terminal of its own in the place of all three streams; what it prints comes as [`Stdio::Out`].
+    pub terminal: Option<TerminalSize>,
+    /// Further input, and what becomes known of it while it runs.
+    pub tether: Option<Tether>,
+    /// Its tether is told once it has printed nothing and used no processor for so long.
+    pub quiet_after: Option<Duration>,
+    /// Lets it live when the future of its run is dropped, and when haft ends, however it ends. Both streams then go
+    /// through one pipe, and what it prints once nobody listens is thrown away.
+    pub keep: bool,
 }
 
 impl Command {
@@ -50,12 +74,16 @@ impl Command {
             report: false,
             trusted: false,
             confined: None,
+            terminal: None,
+            tether: None,
+            quiet_after: None,
+            keep: false,
         }
     }
 }
 
 /// How the first process of the tree ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Status {
     /// It exited.
@@ -132,7 +160,8 @@ pub trait Processes: Send + Sync {
     /// Runs a command to its end. Output goes to `output` as it comes, in pieces of at most 64 KiB.
     ///
     /// Returns when the first process has ended, whatever its children hold: those are stopped. A deadline or
-    /// cancel sends TERM to the whole tree and KILL after 2 s. Dropping the future kills the tree at once.
+    /// cancel sends TERM to the whole tree and KILL after 2 s. Dropping the future kills the tree at once, unless the
+    /// command is to be kept.
     ///
     /// # Errors
     /// Not found where there is no such program; unavailable where the system can't start more.

@@ -89,6 +89,8 @@ pub struct Flags {
     pub permission: Option<Permission>,
     /// Whether this input has no side effect.
     pub read_only: Option<bool>,
+    /// Whether this input is refused in plan mode; default: unless it is read-only.
+    pub mutates: Option<bool>,
     /// Whether this input may run beside other calls.
     pub concurrency_safe: Option<bool>,
     /// The risk of this input.

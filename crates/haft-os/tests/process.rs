@@ -13,6 +13,7 @@
 
 use haft_core::{
     Cancel, Command, Exit, Failure, FailureKind, Processes, RealPath, Status, Stdio, StopReason,
+    TerminalSize, Tether,
 };
 use haft_os::{ControlGroups, Environment, Limits, OsProcesses};
 use std::{
@@ -162,6 +163,7 @@ static START: extern "C" fn() = start;
 extern "C" fn start() {
     match env::var(ROLE).as_deref() {
         Ok("victim") => victim(),
+        Ok("keeper") => keeper(),
         Ok("secrets") => secrets(),
         _ => return,
     }
@@ -567,6 +569,152 @@ async fn killing_haft_kills_what_it_started() {
 /// Whether it has ended and waits for whoever adopted it.
 fn is_zombie(pid: i32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "))
+}
+
+/// A script that counts in a file, prints more than a pipe holds, and leaves a child behind.
+fn counting(mark: &str, file: &str) -> String {
+    format!(
+        "(setsid sleep {mark} &); echo ready $$; n=0; while :; do n=$((n+1)); printf '%04096d\\n' 0; echo $n > {file}; \
+         sleep 0.01; : {mark}; done"
+    )
+}
+
+fn kept(script: String) -> Command {
+    Command { keep: true, ..sh(script) }
+}
+
+fn counted(file: &str) -> u64 {
+    fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok()).unwrap_or_default()
+}
+
+/// That it goes on though nobody listens, and that nothing of it is left once its program is killed.
+async fn lives_on_until_killed(mark: &str, file: &str, program: i32) {
+    let before = counted(file);
+    // More than a pipe holds, were it not read.
+    until("it goes on", || counted(file) > before + 40).await;
+    assert!(StdCommand::new("kill").args(["-9", &program.to_string()]).status().unwrap().success());
+    until("what it left behind lives on", || marked(mark).is_empty()).await;
+}
+
+/// Runs a command that is to be kept for as long as it is let.
+fn keeper() {
+    let mark = env::var(MARK).unwrap();
+    let script = counting(&mark, &format!("/tmp/haft-test-{mark}"));
+    Multi::new().unwrap().block_on(async {
+        let mut take = |_: Stdio, piece: &[u8]| print(piece);
+        drop(processes().run(kept(script), &Cancel::new(), &mut take).await);
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_to_be_kept_outlives_a_killed_haft_and_ends_with_its_program() {
+    let mark = mark();
+    let file = format!("/tmp/haft-test-{mark}");
+    let mut keeper = role("keeper").env(MARK, &mark).stdout(process::Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(keeper.stdout.take().unwrap());
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    let program: i32 = line.trim().strip_prefix("ready ").unwrap().parse().unwrap();
+    keeper.kill().unwrap();
+    keeper.wait().unwrap();
+    lives_on_until_killed(&mark, &file, program).await;
+    drop(fs::remove_file(file));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dropping_leaves_only_what_is_to_be_kept_and_cancelling_ends_that_too() {
+    if !is_alone("dropping_leaves_only_what_is_to_be_kept_and_cancelling_ends_that_too") {
+        return;
+    }
+    let mark = mark();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("count").to_str().unwrap().to_owned();
+    let tether = Tether::closed();
+    let command = Command { tether: Some(tether.clone()), ..kept(counting(&mark, &file)) };
+    let (up, cancel, processes) = (Notify::new(), Cancel::new(), processes());
+    let mut take = |_: Stdio, _: &[u8]| up.notify_one();
+    select! {
+        ended = processes.run(command, &cancel, &mut take) => panic!("{ended:?}"),
+        () = async { up.notified().await; tether.running().await } => {}
+    }
+    lives_on_until_killed(&mark, &file, tether.pid().unwrap()).await;
+    until("its supervisor is left", || children().is_empty()).await;
+    let ran = run_until(kept(counting(&mark, &file)), &Cancel::new(), "ready").await.unwrap();
+    assert_eq!(ran.exit.reason, StopReason::Cancelled);
+    assert!(marked(&mark).is_empty());
+    // Also one that is dropped while it is told to end.
+    let cancel = Cancel::new();
+    let script = format!("trap '' TERM; echo ready; sleep {mark}; sleep {mark}");
+    let mut take = |_: Stdio, _: &[u8]| cancel.fire();
+    let running = processes.run(kept(script), &cancel, &mut take);
+    assert!(tokio::time::timeout(Duration::from_secs(1), running).await.is_err());
+    until("it lives on", || marked(&mark).is_empty()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn input_comes_while_it_runs_and_its_end_is_seen() {
+    let tether = Tether::open();
+    let mut command = sh("while read line; do echo got $line; done; echo end");
+    command.tether = Some(tether.clone());
+    let mut out = Vec::new();
+    let other = tether.clone();
+    let mut take = move |_: Stdio, piece: &[u8]| {
+        out.extend_from_slice(piece);
+        match String::from_utf8_lossy(&out).as_ref() {
+            "got a\n" => other.write(b"b\n".to_vec()).unwrap(),
+            "got a\ngot b\n" => other.close().unwrap(),
+            _ => {}
+        }
+    };
+    tether.write(b"a\n".to_vec()).unwrap();
+    let exit = processes().run(command, &Cancel::new(), &mut take).await.unwrap();
+    assert_eq!((exit.status, tether.waiting()), (Status::Code(0), 0));
+    assert!(tether.pid().is_some_and(|pid| pid > 1));
+    // What no command reads any more is refused.
+    let tether = Tether::open();
+    tether.write(vec![b'x'; 300_000]).unwrap();
+    let mut command = sh("exec <&-; sleep 0.2");
+    command.tether = Some(tether.clone());
+    run(command).await.unwrap();
+    assert!(tether.write(b"y".to_vec()).unwrap_err().text.contains("closed its input"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_terminal_is_its_own_and_of_the_size_that_was_asked_for() {
+    let mut command =
+        sh("test -t 0 && test -t 1 && test -t 2 && echo all; stty size; echo direct > /dev/tty");
+    command.terminal = Some(TerminalSize { columns: 77, rows: 11 });
+    let ran = run(command).await.unwrap();
+    assert_eq!(ran.text().replace('\r', ""), "all\n11 77\ndirect\n");
+    // A child that holds it on doesn't hold the call.
+    let mark = mark();
+    let mut command = sh(format!("sleep {mark} & echo ready"));
+    command.terminal = Some(TerminalSize::default());
+    let start = Instant::now();
+    let ran = run(command).await.unwrap();
+    assert!(start.elapsed() < Duration::from_secs(3) && ran.text().contains("ready"), "{ran:?}");
+    assert!(marked(&mark).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn silence_is_told_with_who_waits_and_ends_with_the_next_word() {
+    let (tether, mark) = (Tether::open(), mark());
+    let mut command = sh(format!("echo up; read x; echo more; sleep {mark}"));
+    (command.tether, command.quiet_after) = (Some(tether.clone()), Some(Duration::from_millis(300)));
+    let (cancel, processes) = (Cancel::new(), processes());
+    let mut take = |_: Stdio, _: &[u8]| {};
+    let looking = async {
+        let quiet = tether.silent().await;
+        assert_eq!(quiet.waiting.len(), 1, "{quiet:?}");
+        assert_eq!(quiet.waiting[0].name, "sh");
+        tether.write(b"\n".to_vec()).unwrap();
+        until("it is no longer silent", || tether.quiet().is_none()).await;
+        let quiet = tether.silent().await;
+        assert_eq!(quiet.waiting[0].name, "sleep");
+        cancel.fire();
+    };
+    let (exit, ()) = tokio::join!(processes.run(command, &cancel, &mut take), looking);
+    assert_eq!(exit.unwrap().reason, StopReason::Cancelled);
 }
 
 /// Takes its environment as haft does, and has a command look for it.

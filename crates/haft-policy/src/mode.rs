@@ -41,7 +41,7 @@ pub enum Class {
     Destructive,
     /// Private data, untrusted content and a way out.
     Taint,
-    /// Leaving the sandbox.
+    /// Leaving the sandbox, or going on after the session.
     Escalation,
     /// The first use of a tool, or of a changed one, in a trusted workspace.
     FirstUse,

@@ -142,6 +142,8 @@ fn kinds() -> Vec<Kind> {
         Kind::new("the same in a sandbox that holds", confined("make", &[])).under(wholly),
         Kind::new("the same out of that sandbox (`outside`)", confined("make", &[Touch::Unconfined]))
             .under(wholly),
+        Kind::new("the same, to go on after the session (`keep`)", confined("make", &[Touch::Outlives]))
+            .under(wholly),
         Kind::new("`bash` that destroys: `rm -rf target`", bash("rm -rf target")),
         Kind::new("`bash` that is never allowed: `rm -rf /`", bash("rm -rf /")),
         Kind::new("`fetch` a page", fetching("example.com")),

@@ -5,7 +5,7 @@ use crate::{
     catalogue::Offer,
     executor::Executor,
     intake::{self, Stated},
-    run::{Lease, NestedCalls, Purpose, Stopwatch, Terms},
+    run::{Lease, LeasedJobs, NestedCalls, Purpose, Stopwatch, Terms},
     session::{Keeper, Session},
 };
 use haft_core::{Allowance, Cancel, Cx, Effects, Ground, Needs, RealPath, SessionView, Sink, Touch};
@@ -41,9 +41,19 @@ impl Executor {
         };
         let (session, sink): (Arc<dyn SessionView>, Arc<dyn Sink>) =
             (call.session.clone(), call.sink.clone());
+        let jobs = LeasedJobs {
+            session: Arc::clone(&call.session),
+            call: call.id.clone(),
+            cancel: call.cancel.clone(),
+            lease: Arc::clone(lease),
+            sink: Arc::clone(&sink),
+            captures: call.captures.clone(),
+            processes: Arc::clone(&self.world.processes),
+        };
         Cx {
             call: call.id.clone(),
             world: lease.lend(&self.world),
+            jobs: Arc::new(jobs),
             session,
             nested: Arc::new(NestedCalls {
                 executor: self.clone(),

@@ -38,6 +38,7 @@ pub use help::tool_help;
 pub use running::Running;
 pub use seal::{SPILL_FOLDER, TURN_MAX_CHARS, fit_turn};
 pub use session::{
-    Grants, Interrupted, Keep, LOG_VERSION, LogEntry, LogLine, Pins, Renewal, Session, SessionSetup, read_log,
+    Grants, Interrupted, JOBS_MAX, Keep, LOG_VERSION, LogEntry, LogLine, Pins, Renewal, Session,
+    SessionSetup, read_log,
 };
 pub use undo::{undo_tool, undoable};

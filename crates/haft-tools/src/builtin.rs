@@ -1,7 +1,7 @@
 //! The list of the built-in tools.
 
 use crate::{
-    bash::BashTool,
+    bash::{BashSettings, BashTool},
     batch::BatchTool,
     check::CheckTool,
     diff::DiffTool,
@@ -11,6 +11,7 @@ use crate::{
     git::GitTool,
     glob::GlobTool,
     grep::GrepTool,
+    job::JobTool,
     notebook_edit::NotebookEditTool,
     packages::PackagesTool,
     patch::PatchTool,
@@ -31,6 +32,8 @@ pub fn tools() -> Vec<Arc<dyn AnyTool>> {
 /// What an operator set for single tools.
 #[derive(Default)]
 pub struct ToolSettings {
+    /// For `bash`.
+    pub bash: BashSettings,
     /// For `fetch`.
     pub fetch: FetchSettings,
     /// For `exec`.
@@ -46,7 +49,8 @@ pub fn tools_with(settings: ToolSettings, media: Arc<dyn Media>) -> Vec<Arc<dyn 
         erase(GlobTool),
         erase(GrepTool),
         erase(TreeTool),
-        erase(BashTool),
+        erase(BashTool::new(settings.bash)),
+        erase(JobTool),
         erase(CheckTool),
         erase(ExecTool::new(settings.exec)),
         erase(GitTool),

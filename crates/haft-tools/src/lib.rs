@@ -20,6 +20,7 @@ pub mod fuzzing;
 mod git;
 mod glob;
 mod grep;
+mod job;
 mod notebook;
 mod notebook_edit;
 mod packages;
@@ -32,6 +33,7 @@ mod tool_use;
 mod tree;
 mod write;
 
+pub use bash::BashSettings;
 pub use builtin::{ToolSettings, tools, tools_with};
 pub use exec::ExecSettings;
 pub use fetch::{FetchHeader, FetchSettings};

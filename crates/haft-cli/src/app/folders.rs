@@ -62,10 +62,12 @@ impl Tools {
         problems.extend(exec_problems(app));
         problems.extend(app.credential_problems());
         catalogue.report("settings", problems);
-        let built_in =
-            haft_tools::tools_with(ToolSettings { fetch: fetch(app), exec: exec(app) }, media(app))
-                .into_iter()
-                .chain([tool_help(&catalogue), tool_search(&catalogue), undo_tool()]);
+        let built_in = haft_tools::tools_with(
+            ToolSettings { fetch: fetch(app), exec: exec(app), ..ToolSettings::default() },
+            media(app),
+        )
+        .into_iter()
+        .chain([tool_help(&catalogue), tool_search(&catalogue), undo_tool()]);
         let adjusted = built_in.map(|tool| match app.settings.tools.get(tool.spec().name.as_ref()) {
             Some(setting) => adjust(tool, setting, &app.keys),
             None => tool,

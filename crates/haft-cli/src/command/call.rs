@@ -1,6 +1,6 @@
 //! `haft call`: one call through the whole path.
 
-use super::{Interrupts, block_on, tools};
+use super::{Interrupts, block_on, end_jobs, tools};
 use crate::{app::App, print, status::Status, words::Typed};
 use haft_core::{Ended, Event, FailureKind, Outcome, Progress, Request, Spec, TraceStep};
 use haft_runtime::{EventStream, Resolved, Snapshot};
@@ -16,7 +16,7 @@ pub(super) fn call(app: &App, typed: &Typed) -> anyhow::Result<Status> {
         for problem in &app.problems {
             print::note(&problem.to_string());
         }
-        let live = app.live(&app.session_name("cli"), app.approver())?;
+        let live = app.live_for_one_call(&app.session_name("cli"), app.approver())?;
         let snapshot = live.session.snapshot();
         let spec = spec_of(&snapshot, &typed.tool);
         if typed.asks_help(spec.as_deref()) {
@@ -39,6 +39,7 @@ pub(super) fn call(app: &App, typed: &Typed) -> anyhow::Result<Status> {
         };
         rest(&mut events);
         live.session.end_run();
+        end_jobs(&live.session).await;
         if typed.json {
             print::json(&object(&ended))?;
         } else if ended.outcome.is_completed() {

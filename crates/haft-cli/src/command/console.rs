@@ -5,7 +5,7 @@
 mod typed;
 
 use super::{
-    Interrupts, block_on,
+    Interrupts, block_on, end_jobs,
     run::{
         self, People,
         conversation::{Conversation, Setup},
@@ -24,9 +24,9 @@ use crate::{
     words::{Typed, TypedInput},
 };
 use haft_agent::{AgentObserver, ModelSettings};
-use haft_core::{Block, Credential, Request, Spec};
+use haft_core::{Block, Credential, JobView, Request, Spec, Status as HowEnded};
 use haft_runtime::{Resolved, Session};
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc};
 use typed::{ConsoleInput, ConsoleLine, example};
 
 const TOOL_HELP: &str = "What can be typed:
@@ -35,12 +35,16 @@ const TOOL_HELP: &str = "What can be typed:
   {\"tool\": \"grep\", \"input\": {}}  the same, all of it JSON
   tool_help name=grep             what a tool takes and what it may do
   tools                           the tools there are
+  jobs                            the commands that go on in the background
+  /background                     while a command runs: it goes on in the background
   quit                            ends (as does the end of input)
 No model is configured; with one (`haft run --help` says how), this is an agent to talk to.";
 const AGENT_HELP: &str = "What is for haft itself:
   /tools    the tools that the model has
+  /jobs     the commands that go on in the background
   /help     this
   /quit     ends (as does the end of input)
+  /background, while a command runs: it goes on in the background, and the model with something else
 Anything else goes to the model. Ctrl-C interrupts it, twice quits.";
 /// How long a tool's description is in a list.
 const SUMMARY_MAX_CHARS: usize = 70;
@@ -109,8 +113,10 @@ async fn talk(app: &App, model: ModelSettings, people: People, lines: &Arc<Lines
             "/quit" | "/exit" | "quit" | "exit" => break,
             "/help" => print::line(AGENT_HELP),
             "/tools" => print::line(&tool_list(&live.session)),
+            "/jobs" => print::line(&job_list(&live.session)),
             task => {
-                let Some(run) = run::until_ended(&mut agent, task, &mut interrupts).await else {
+                let running = run::until_ended(&mut agent, task, &mut interrupts);
+                let Some(run) = hearing(running, lines, &live.session).await else {
                     return Ok(Status::Cancelled);
                 };
                 if !run.text.is_empty() {
@@ -123,7 +129,42 @@ async fn talk(app: &App, model: ModelSettings, people: People, lines: &Arc<Lines
         }
     }
     live.session.end_run();
+    end_jobs(&live.session).await;
     Ok(Status::Completed)
+}
+
+/// Waits for something, and meanwhile does what is typed for haft itself.
+async fn hearing<T>(work: impl Future<Output = T>, lines: &Arc<Lines>, session: &Session) -> T {
+    let mut work = pin!(work);
+    if !lines.are_typed() {
+        return work.await;
+    }
+    let words = lines.aside(is_background);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            _ = words.next() => move_to_background(session),
+        }
+    }
+}
+
+/// Whether a line asks for what runs to go on in the background; the last one is Ctrl-B.
+fn is_background(line: &str) -> bool {
+    ["/background", "/bg", "\u{2}"].contains(&line.trim())
+}
+
+fn move_to_background(session: &Session) {
+    let calls = session.movable();
+    if calls.is_empty() {
+        print::note("nothing runs that could go on in the background");
+    }
+    for call in calls {
+        match session.move_to_background(&call) {
+            Ok(job) => print::note(&format!("goes on in the background as {job}")),
+            Err(failure) => print::note(&failure.text),
+        }
+    }
 }
 
 fn watch(session: &Arc<Session>) -> Arc<dyn AgentObserver> {
@@ -150,20 +191,22 @@ async fn tools(app: &App, people: People, lines: &Arc<Lines>) -> anyhow::Result<
                 live.session.refresh();
                 print::line(&tool_list(&live.session));
             }
+            ConsoleLine::Jobs => print::line(&job_list(&live.session)),
             ConsoleLine::Wrong(why) => print::line(&clean(&format!("{why}; `help` shows what can be typed"))),
-            ConsoleLine::Call { tool, input } => call(&live, tool, input, &mut interrupts).await?,
+            ConsoleLine::Call { tool, input } => call(&live, (tool, input), &mut interrupts, lines).await?,
         }
     }
     live.session.end_run();
+    end_jobs(&live.session).await;
     Ok(Status::Completed)
 }
 
 /// Makes one call and shows its card, its trace, and what a model would see.
 async fn call(
     live: &Live,
-    tool: String,
-    input: ConsoleInput,
+    (tool, input): (String, ConsoleInput),
     interrupts: &mut Interrupts,
+    lines: &Arc<Lines>,
 ) -> anyhow::Result<()> {
     live.tools.renew().await;
     live.session.refresh();
@@ -177,7 +220,7 @@ async fn call(
     };
     print::line(&Card::of(spec.as_deref(), &tool, &input).line());
     let running = live.executor.submit(&live.session, Request::new(tool, input));
-    let ended = interrupts.until_ended(running).await;
+    let ended = hearing(interrupts.until_ended(running), lines, &live.session).await;
     print::line(&format!("  {}", outcome_line(&ended)));
     for step in trace_lines(&ended.trace) {
         print::line(&format!("    {}", dim(&step)));
@@ -196,6 +239,33 @@ fn spec_of(session: &Session, tool: &str) -> Option<Arc<Spec>> {
     match session.snapshot().resolve(tool) {
         Resolved::Tool(offer, _) => Some(Arc::clone(offer.spec())),
         Resolved::Gone(_) | Resolved::Unknown(_) => None,
+    }
+}
+
+fn job_list(session: &Session) -> String {
+    let rows: Vec<Vec<String>> = session
+        .jobs()
+        .iter()
+        .map(|job| {
+            let id = job.id.as_deref().unwrap_or_default().to_owned();
+            vec![id, standing(job), print::one_line(&job.line, SUMMARY_MAX_CHARS)]
+        })
+        .collect();
+    if rows.is_empty() { "No command goes on in the background.".to_owned() } else { print::table(&rows) }
+}
+
+fn standing(job: &JobView) -> String {
+    match &job.end {
+        None => {
+            let pid = job.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
+            let kept = if job.kept { ", outlives haft" } else { "" };
+            format!("runs {} s{pid}{kept}", job.ran.as_secs())
+        }
+        Some(Ok(exit)) => match exit.status {
+            HowEnded::Code(code) => format!("exit {code}"),
+            HowEnded::Signal(signal) => format!("signal {signal}"),
+        },
+        Some(Err(_)) => "interrupted".to_owned(),
     }
 }
 

@@ -1,10 +1,10 @@
 //! `haft log`: what happened in a session.
 
 use crate::{app::App, cli::LogArgs, print, status::Status, terminal::clean, trouble::Trouble};
-use haft_core::{CallId, FileChange, Outcome, TraceStep};
+use haft_core::{CallId, FileChange, Outcome, Status as HowEnded, TraceStep};
 use haft_runtime::{LogEntry, LogLine, read_log};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// One call as the log tells it.
 #[derive(Default)]
@@ -23,7 +23,18 @@ struct End {
     diagnostic: Option<String>,
 }
 
-/// Prints the calls of a session in order.
+/// One job as the log tells it.
+struct ToldJob {
+    job: Arc<str>,
+    call: CallId,
+    line: String,
+    /// `running` until the log says something else.
+    how: String,
+    status: Option<HowEnded>,
+    duration_ms: Option<u64>,
+}
+
+/// Prints the calls of a session in order, then its jobs.
 ///
 /// # Errors
 /// There is no such session, or its log can't be read.
@@ -41,16 +52,20 @@ pub(super) fn log(app: &App, args: &LogArgs) -> anyhow::Result<Status> {
         return Err(Trouble::usage(format!("there is no session \"{name}\" in this workspace"), fix).into());
     }
     let (lines, unreadable) = read_log(state.as_ref(), &name)?;
-    let told = tell(lines);
+    let (told, jobs) = tell(lines);
     let skipped = args.calls.map_or(0, |last| told.len().saturating_sub(last));
     let shown: Vec<_> = told.iter().skip(skipped).collect();
     if args.json {
         let calls: Vec<Value> = shown.iter().map(|(call, told)| object(call, told)).collect();
-        print::json(&json!({"session": name, "calls": calls, "unreadable": unreadable}))?;
+        let jobs: Vec<Value> = jobs.iter().map(job_object).collect();
+        print::json(&json!({"session": name, "calls": calls, "jobs": jobs, "unreadable": unreadable}))?;
         return Ok(Status::Completed);
     }
     for (call, told) in &shown {
         print::line(&clean(&page(call, told)));
+    }
+    for job in &jobs {
+        print::line(&clean(&job_line(job)));
     }
     if shown.is_empty() {
         print::line(&format!("no calls in session {name}"));
@@ -63,8 +78,9 @@ pub(super) fn log(app: &App, args: &LogArgs) -> anyhow::Result<Status> {
     Ok(Status::Completed)
 }
 
-fn tell(lines: Vec<LogLine>) -> BTreeMap<CallId, Told> {
+fn tell(lines: Vec<LogLine>) -> (BTreeMap<CallId, Told>, Vec<ToldJob>) {
     let mut all: BTreeMap<CallId, Told> = BTreeMap::new();
+    let mut jobs: Vec<ToldJob> = Vec::new();
     for line in lines {
         match line.entry {
             LogEntry::Requested { call, tool, raw, .. } => {
@@ -76,10 +92,46 @@ fn tell(lines: Vec<LogLine>) -> BTreeMap<CallId, Told> {
                 told.tool = tool.to_string();
                 told.end = Some(End { outcome, duration_ms, trace, files, diagnostic });
             }
+            LogEntry::JobStarted { job, call, line, .. } => {
+                let how = "running".to_owned();
+                jobs.push(ToldJob { job, call, line, how, status: None, duration_ms: None });
+            }
+            LogEntry::JobEnded { job, how, status, duration_ms, .. } => {
+                if let Some(told) = jobs.iter_mut().find(|told| told.job == job) {
+                    (told.how, told.status, told.duration_ms) = (how, status, Some(duration_ms));
+                }
+            }
             _ => {}
         }
     }
-    all
+    (all, jobs)
+}
+
+fn job_line(job: &ToldJob) -> String {
+    let status = match job.status {
+        Some(HowEnded::Code(code)) => format!(", exit {code}"),
+        Some(HowEnded::Signal(signal)) => format!(", signal {signal}"),
+        None => String::new(),
+    };
+    let time = job.duration_ms.map(|ms| format!(", {}", print::time(ms))).unwrap_or_default();
+    format!(
+        "{} of call {}: {}{status}{time}: {}",
+        job.job,
+        job.call,
+        job.how,
+        print::one_line(&job.line, 100)
+    )
+}
+
+fn job_object(job: &ToldJob) -> Value {
+    json!({
+        "job": job.job,
+        "call": job.call,
+        "line": job.line,
+        "how": job.how,
+        "status": job.status,
+        "durationMs": job.duration_ms,
+    })
 }
 
 /// The step that decided: the approval, else the last gate with something to say.

@@ -27,14 +27,18 @@ pub(crate) use undo::UndoArgs;
 use crate::{
     app::App,
     cli::{Cli, Command, ImportCommand, NewCommand, RulesCommand, ServeCommand},
+    print,
     status::Status,
     words::Typed,
 };
 use haft_core::Ended;
 use haft_os::{Environment, host};
-use haft_runtime::Running;
+use haft_runtime::{Running, Session};
 use std::{future::pending, io};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// How much of a job's line is shown.
+const JOB_MAX_CHARS: usize = 80;
 
 /// Does what the command line says.
 ///
@@ -98,6 +102,15 @@ pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyh
     let done = runtime.block_on(work);
     runtime.shutdown_background();
     done
+}
+
+/// Ends the jobs of a session and says which go on without it, and how to end those.
+pub(crate) async fn end_jobs(session: &Session) {
+    for job in session.end_jobs().await {
+        let id = job.id.as_deref().unwrap_or("a command");
+        let how = job.pid.map(|pid| format!("; kill -9 {pid} ends it")).unwrap_or_default();
+        print::note(&format!("{id} goes on{how}: {}", print::one_line(&job.line, JOB_MAX_CHARS)));
+    }
 }
 
 /// The signals by which a user ends a command.

@@ -4,7 +4,7 @@ pub(crate) mod conversation;
 pub(crate) mod model;
 pub(super) mod report;
 
-use super::{Interrupts, block_on};
+use super::{Interrupts, block_on, end_jobs};
 use crate::{
     app::App,
     print,
@@ -107,6 +107,15 @@ pub(super) fn run(app: &App, args: &RunArgs) -> anyhow::Result<Status> {
         check_tools(&live.session, &args.tools)?;
         let session = Arc::clone(&live.session.id);
         print::note(&format!("session {session}; to go on with it: haft run --resume {session} \"…\""));
+        for job in live.session.jobs() {
+            if let (Some(id), Some(Err(failure))) = (&job.id, &job.end) {
+                print::note(&format!(
+                    "{id} ({}): {}",
+                    print::one_line(&job.line, super::JOB_MAX_CHARS),
+                    failure.text
+                ));
+            }
+        }
         if args.output == OutputFormat::StreamJson {
             print::json(&report::begin(&session))?;
         }
@@ -114,6 +123,7 @@ pub(super) fn run(app: &App, args: &RunArgs) -> anyhow::Result<Status> {
             return Ok(Status::Cancelled);
         };
         live.session.end_run();
+        end_jobs(&live.session).await;
         agent.finish("exit").await;
         tell(args.output, &run, &session)?;
         Ok(status(&run.end))

@@ -1,6 +1,6 @@
 //! `haft serve`: the tools for other programs.
 
-use super::{Interrupts, block_on};
+use super::{Interrupts, block_on, end_jobs};
 use crate::{app::App, print, status::Status};
 use haft_core::{Approver, CallId, Cancel, Event, NoApprover};
 use haft_mcp::{McpServer, ServerInfo};
@@ -52,6 +52,7 @@ pub(super) fn mcp(app: &App) -> anyhow::Result<Status> {
         live.session.end_run();
         // A call that doesn't end is left behind.
         let _ = timeout(END_TIMEOUT, open.ended()).await;
+        end_jobs(&live.session).await;
         let _ = timeout(END_TIMEOUT, tell(&live.session, SessionEvent::End { reason: "exit" })).await;
         served?;
         Ok(Status::Completed)

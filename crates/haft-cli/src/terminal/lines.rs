@@ -38,6 +38,15 @@ struct State {
     questions: u64,
     /// A question was withdrawn; what was typed since may still be meant for it.
     withdrawn: Option<Mark>,
+    /// Which lines go aside, while somebody hears those.
+    aside: Option<fn(&str) -> bool>,
+    heard: VecDeque<String>,
+}
+
+/// Hears lines that are meant for haft itself while something runs: they are no answers, and nothing that was typed
+/// ahead.
+pub(crate) struct Aside {
+    lines: Arc<Lines>,
 }
 
 impl Lines {
@@ -117,6 +126,13 @@ impl Lines {
         self.since(Mark(0)).await
     }
 
+    /// From now on lines like this go aside, until what it gives is dropped.
+    pub(crate) fn aside(self: &Arc<Self>, is_meant: fn(&str) -> bool) -> Aside {
+        self.lock().aside = Some(is_meant);
+        self.start();
+        Aside { lines: Arc::clone(self) }
+    }
+
     fn start(self: &Arc<Self>) {
         if std::mem::replace(&mut self.lock().started, true) {
             return;
@@ -146,6 +162,13 @@ impl Lines {
         let line = line.strip_suffix('\n').unwrap_or(line);
         let line = line.strip_suffix('\r').unwrap_or(line).to_owned();
         let mut state = self.lock();
+        if state.aside.is_some_and(|is_meant| is_meant(&line)) {
+            state.heard.push_back(line);
+            state.heard.truncate(AHEAD_MAX_LINES);
+            drop(state);
+            self.arrived.notify_waiters();
+            return;
+        }
         let before = state.questions;
         while state.waiting.len() >= AHEAD_MAX_LINES {
             state = self.taken.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -167,6 +190,31 @@ impl Lines {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Aside {
+    /// The next such line; never where no line will come any more.
+    ///
+    /// # Cancellation
+    /// Safe: no line is lost.
+    pub(crate) async fn next(&self) -> String {
+        loop {
+            // Made before looking, so that a line that comes in between wakes it.
+            let arrived = self.lines.arrived.notified();
+            if let Some(line) = self.lines.lock().heard.pop_front() {
+                return line;
+            }
+            arrived.await;
+        }
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        let mut state = self.lines.lock();
+        state.aside = None;
+        state.heard.clear();
     }
 }
 
@@ -212,6 +260,20 @@ mod tests {
         lines.type_line("o\n");
         assert_eq!(lines.since(mark).await.as_deref(), Some("o"));
         assert!(lines.next().now_or_never().is_none());
+    }
+
+    #[tokio::test]
+    async fn words_for_haft_go_aside_while_somebody_hears_them() {
+        let lines = Lines::typed();
+        let aside = lines.aside(|line| line == "/background");
+        lines.type_line("next task");
+        lines.type_line("/background");
+        assert_eq!(aside.next().await, "/background");
+        assert!(aside.next().now_or_never().is_none());
+        drop(aside);
+        lines.type_line("/background");
+        assert_eq!(lines.next().await.as_deref(), Some("next task"));
+        assert_eq!(lines.next().await.as_deref(), Some("/background"));
     }
 
     #[tokio::test]

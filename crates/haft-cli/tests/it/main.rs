@@ -15,6 +15,7 @@ mod deny_paths;
 mod explain;
 mod folders;
 mod import;
+mod jobs;
 mod masking;
 mod permissions;
 mod place;

@@ -81,15 +81,26 @@ fn a_signal_ends_the_calls_and_the_log_says_how() {
 }
 
 /// A client that waits for each answer before it goes on.
-struct Client {
-    child: std::process::Child,
+pub struct Client {
+    /// The server.
+    pub child: std::process::Child,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
     last: u64,
 }
 
 impl Client {
     fn start(place: &Place) -> Self {
-        let mut command = place.command(&["serve", "mcp"]);
+        Self::of(place.command(&["serve", "mcp"]))
+    }
+
+    /// A client of this server, which it has greeted.
+    pub fn greeted(command: Command) -> Self {
+        let mut client = Self::of(command);
+        client.initialize();
+        client
+    }
+
+    fn of(mut command: Command) -> Self {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -129,7 +140,15 @@ impl Client {
         reply["result"]["isError"] != true
     }
 
-    fn leave(mut self) {
+    /// Makes a call and gives the text of its result.
+    pub fn call(&mut self, tool: &str, input: &Value) -> String {
+        let reply = self.request("tools/call", &json!({"name": tool, "arguments": input}));
+        let blocks = reply["result"]["content"].as_array().unwrap_or_else(|| panic!("{reply}"));
+        blocks.iter().filter_map(|block| block["text"].as_str()).collect()
+    }
+
+    /// Leaves, and waits until the server has ended.
+    pub fn leave(mut self) {
         drop(self.child.stdin.take());
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
     }

@@ -190,3 +190,24 @@ fn a_new_passphrase_is_typed_twice() {
         assert_eq!(place.home().join("state/vault/secrets.vault").exists(), status == 0);
     }
 }
+
+#[test]
+fn a_person_moves_what_runs_to_the_background() {
+    let place = Place::new();
+    let mut terminal = Terminal::new();
+    let child = terminal.start(place.command(&["--yes"]));
+    terminal.until("haft> ");
+    terminal.key_in("bash command=\"echo begun; touch begun; read x < /dev/null; sleep 300\"\n");
+    let patience = std::time::Instant::now() + SHOWN_WITHIN;
+    while place.read("begun").is_none() {
+        assert!(std::time::Instant::now() < patience, "the command runs");
+        std::thread::yield_now();
+    }
+    terminal.key_in("/background\n");
+    terminal.until("goes on in the background as job-1");
+    terminal.until("haft> ");
+    terminal.key_in("jobs\nquit\n");
+    let ran = ended(child).with(0);
+    assert!(ran.out.contains("the user moved it to the background"), "{ran:?}");
+    assert!(ran.out.lines().any(|line| line.starts_with("job-1") && line.contains("runs")), "{ran:?}");
+}

@@ -172,6 +172,7 @@ fn is_there(process: &str, began: u64) -> bool {
 pub(super) struct Group {
     path: PathBuf,
     bounds_processes: bool,
+    is_left: bool,
 }
 
 impl Group {
@@ -189,7 +190,7 @@ impl Group {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = folder.join(format!("{PREFIX}{}-{began}-{number}", std::process::id()));
         fs::create_dir(&path)?;
-        Ok(Self { path, bounds_processes: false })
+        Ok(Self { path, bounds_processes: false, is_left: false })
     }
 
     fn bound(&mut self, limits: Limits) {
@@ -217,6 +218,11 @@ impl Group {
         let _ = write(&self.path.join("cgroup.kill"), "1");
     }
 
+    /// Lets it be, with what is in it; the next haft removes it once it is empty.
+    pub(super) fn leave(mut self) {
+        self.is_left = true;
+    }
+
     /// What has to be said of the command's end.
     pub(super) fn last_words(&self) -> Option<String> {
         let events = fs::read_to_string(self.path.join("memory.events")).ok()?;
@@ -230,7 +236,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if is_removed(&self.path) {
+        if is_removed(&self.path) || self.is_left {
             return;
         }
         self.kill();

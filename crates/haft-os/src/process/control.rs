@@ -1,7 +1,7 @@
 //! The socket between haft and a supervisor: what comes over it, and what its end means.
 
 use rustix::{
-    net::Shutdown,
+    net::{SendFlags, Shutdown, send},
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
 use std::{
@@ -83,9 +83,21 @@ pub(super) fn records(bytes: &[u8]) -> Vec<Record> {
     whole.filter_map(|one| Record::from_bytes(one.try_into().ok()?)).collect()
 }
 
-/// haft's end. While it is open the tree may live; dropping it has the tree killed.
+/// Whether a tree goes with haft.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stay {
+    /// It is killed when haft lets go, or is gone.
+    No,
+    /// It lives on then, and is killed only where haft says so.
+    Yes,
+}
+
+/// haft's end. While it is open the tree may live; dropping it has the tree killed, unless it is to stay and
+/// [`Control::may_stay`].
 pub(super) struct Control {
     stream: UnixStream,
+    stay: Stay,
+    lets_live: bool,
     supervisor: Option<OwnedFd>,
     bytes: [u8; RECORD_BYTES],
     filled: usize,
@@ -93,13 +105,20 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// haft's end, and the one for a supervisor.
-    pub(super) fn pair() -> io::Result<(Self, OwnedFd)> {
+    /// haft's end, and the one for a supervisor that was told the same of the tree.
+    pub(super) fn pair(stay: Stay) -> io::Result<(Self, OwnedFd)> {
         let (ours, theirs) = StdStream::pair()?;
         ours.set_nonblocking(true)?;
         let stream = UnixStream::from_std(ours)?;
-        let control =
-            Self { stream, supervisor: None, bytes: [0; RECORD_BYTES], filled: 0, is_closed: false };
+        let control = Self {
+            stream,
+            stay,
+            lets_live: false,
+            supervisor: None,
+            bytes: [0; RECORD_BYTES],
+            filled: 0,
+            is_closed: false,
+        };
         Ok((control, theirs.into()))
     }
 
@@ -149,10 +168,20 @@ impl Control {
         None
     }
 
+    /// From now on dropping this leaves a tree alone that is to stay; before, nobody knows of it yet.
+    pub(super) fn may_stay(&mut self, may: bool) {
+        self.lets_live = may && self.stay == Stay::Yes;
+    }
+
     /// Has the tree killed; records still come.
     pub(super) fn kill(&self) {
-        // Shutting down can't fail for a full buffer, as writing a byte could.
-        let _ = rustix::net::shutdown(&self.stream, Shutdown::Write);
+        // Whoever is gone needn't be told.
+        let _ = match self.stay {
+            // Shutting down can't fail for a full buffer, as writing a byte could.
+            Stay::No => rustix::net::shutdown(&self.stream, Shutdown::Write),
+            // There the end of the socket doesn't kill; nothing else is ever written to it.
+            Stay::Yes => send(&self.stream, b"k", SendFlags::NOSIGNAL | SendFlags::DONTWAIT).map(drop),
+        };
         self.wake();
     }
 
@@ -171,7 +200,9 @@ impl Control {
 
 impl Drop for Control {
     fn drop(&mut self) {
-        self.kill();
+        if !self.lets_live {
+            self.kill();
+        }
     }
 }
 

@@ -90,6 +90,9 @@ fn prepare(plan: &Plan, first: pid_t, most: Option<u64>) -> io::Result<()> {
     // SAFETY: plain system calls in the forked child.
     unsafe {
         check(libc::setsid())?;
+        if libc::isatty(libc::STDIN_FILENO) == 1 {
+            check(libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0))?;
+        }
         check(libc::prctl(libc::PR_SET_PDEATHSIG, c_long::from(libc::SIGKILL), OFF, OFF, OFF))?;
         if libc::getppid() != first {
             // It ended before the signal was asked for.

@@ -2,8 +2,10 @@
 
 use super::{
     cgroup::Group,
-    control::{Control, START},
+    control::{Control, START, Stay},
     limits::{Bounds, Limits},
+    pty::Pty,
+    run::Feed,
     storm::Storm,
     supervisor::{self, Around},
 };
@@ -11,7 +13,7 @@ use crate::{
     environment::Environment,
     sandbox::{self, Placeholders, Plan, Proxy, Sandbox},
 };
-use haft_core::{Command, Confined, Failure, FailureKind, Reach};
+use haft_core::{Command, Confined, Failure, FailureKind, Reach, Tether};
 use rustix::{
     fs::{Access, AtFlags, accessat},
     io::Errno,
@@ -21,6 +23,7 @@ use std::{
     os::{fd::OwnedFd, unix::net::UnixStream},
     path::{Path, PathBuf},
     process::{Command as StdCommand, Stdio},
+    time::Duration,
 };
 use tempfile::NamedTempFile;
 use tokio::{
@@ -45,7 +48,10 @@ pub(super) struct Launched {
     /// Standard error where it is apart.
     pub(super) err: Option<Receiver>,
     /// Standard input, and what goes there.
-    pub(super) input: Option<(Sender, Vec<u8>)>,
+    pub(super) input: Option<Feed>,
+    /// Who goes on with it, and after what silence they are told.
+    pub(super) tether: Option<Tether>,
+    pub(super) quiet_after: Option<Duration>,
     /// The report file.
     pub(super) report: Option<NamedTempFile>,
     /// What holds it in, and what lives as long as it does.
@@ -61,6 +67,16 @@ pub(super) struct Keepers {
     pub(super) group: Option<Group>,
     /// Who counts its processes, where the kernel doesn't.
     storm: Option<Storm>,
+    /// Whether the group stays when this goes, with the tree in it.
+    pub(super) stay: bool,
+}
+
+impl Drop for Keepers {
+    fn drop(&mut self) {
+        if let Some(group) = self.group.take().filter(|_| self.stay) {
+            group.leave();
+        }
+    }
 }
 
 impl Keepers {
@@ -178,14 +194,25 @@ pub(super) fn launch(
         None => (None, None),
     };
     let frames = plan.as_ref().map_or(0, Plan::frames);
-    let mut plumbed =
-        plumb(&mut os, command.merged, !command.stdin.is_empty()).map_err(|fault| no_pipe(&fault))?;
+    let mut plumbed = plumb(&mut os, &command).map_err(|fault| no_pipe(&fault))?;
+    let lock = match &rest {
+        Some((_, _, _, placeholders)) if command.keep => {
+            placeholders.held_apart().map_err(|fault| no_pipe(&fault))?
+        }
+        _ => None,
+    };
     let group = Group::new(limits);
     let is_own_user = plan.as_ref().is_some_and(Plan::is_own_user);
     let bounds = Bounds::new(limits, group.as_ref(), is_own_user);
     let is_loose = bounds.are_loose(group.as_ref());
+    let given = supervisor::Given {
+        control: &plumbed.theirs,
+        folder: &folder,
+        terminal: command.terminal.is_some(),
+        stay: plumbed.remains.take().map(|output| supervisor::Remains { output, lock }),
+    };
     let around = Around { plan, bounds };
-    supervisor::put_between(&mut os, &plumbed.theirs, &folder, around).map_err(|fault| no_pipe(&fault))?;
+    supervisor::put_between(&mut os, given, around).map_err(|fault| no_pipe(&fault))?;
     let mut os = TokioCommand::from(os);
     let mut child = os.spawn().map_err(|fault| match plumbed.control.failed_step() {
         Some((step, errno)) => no_sandbox(step, errno),
@@ -221,10 +248,12 @@ pub(super) fn launch(
         reaper,
         out: plumbed.out,
         err: plumbed.err,
-        input: plumbed.input.map(|sender| (sender, command.stdin)),
+        input: plumbed.input.map(|sender| Feed::new(sender, &command)),
+        tether: command.tether,
+        quiet_after: command.quiet_after,
         report,
         held,
-        keepers: Keepers { group, storm },
+        keepers: Keepers { group, storm, stay: command.keep },
     })
 }
 
@@ -285,13 +314,20 @@ struct Plumbed {
     out: Receiver,
     err: Option<Receiver>,
     input: Option<Sender>,
+    /// A copy of where the output comes out, for a supervisor whose tree is to stay.
+    remains: Option<OwnedFd>,
 }
 
-/// Makes the pipes and hands the command its ends.
-fn plumb(os: &mut StdCommand, merged: bool, fed: bool) -> io::Result<Plumbed> {
-    let (control, theirs) = Control::pair()?;
+/// Makes the pipes or the terminal and hands the command its ends.
+fn plumb(os: &mut StdCommand, command: &Command) -> io::Result<Plumbed> {
+    if let Some(size) = command.terminal {
+        return at_terminal(os, command.keep, Pty::open(size)?);
+    }
+    let (control, theirs) = Control::pair(stay(command.keep))?;
     let (out, writer) = io::pipe()?;
-    let err = if merged {
+    let out = OwnedFd::from(out);
+    let remains = command.keep.then(|| out.try_clone()).transpose()?;
+    let err = if command.merged || command.keep {
         os.stderr(writer.try_clone()?);
         None
     } else {
@@ -300,7 +336,8 @@ fn plumb(os: &mut StdCommand, merged: bool, fed: bool) -> io::Result<Plumbed> {
         Some(Receiver::from_owned_fd(err.into())?)
     };
     os.stdout(writer);
-    let input = if fed {
+    let takes_more = command.tether.as_ref().is_some_and(Tether::takes_input);
+    let input = if takes_more || !command.stdin.is_empty() {
         let (reader, input) = io::pipe()?;
         os.stdin(reader);
         Some(Sender::from_owned_fd(input.into())?)
@@ -308,7 +345,22 @@ fn plumb(os: &mut StdCommand, merged: bool, fed: bool) -> io::Result<Plumbed> {
         os.stdin(Stdio::null());
         None
     };
-    Ok(Plumbed { control, theirs, out: Receiver::from_owned_fd(out.into())?, err, input })
+    Ok(Plumbed { control, theirs, out: Receiver::from_owned_fd(out)?, err, input, remains })
+}
+
+/// Hands the command its end of a terminal for all of its streams.
+fn at_terminal(os: &mut StdCommand, keep: bool, pty: Pty) -> io::Result<Plumbed> {
+    let (control, theirs) = Control::pair(stay(keep))?;
+    os.stdin(pty.theirs.try_clone()?).stdout(pty.theirs.try_clone()?).stderr(pty.theirs);
+    let remains = keep.then(|| pty.ours.try_clone()).transpose()?;
+    // Not pipes, but read and written as those are.
+    let input = Sender::from_owned_fd_unchecked(pty.ours.try_clone()?)?;
+    let out = Receiver::from_owned_fd_unchecked(pty.ours)?;
+    Ok(Plumbed { control, theirs, out, err: None, input: Some(input), remains })
+}
+
+fn stay(keep: bool) -> Stay {
+    if keep { Stay::Yes } else { Stay::No }
 }
 
 fn no_pipe(fault: &io::Error) -> Failure {

@@ -1,8 +1,8 @@
 //! Child processes: every command runs beneath a supervisor of its own that ends all of its tree.
 //!
 //! Keeps these invariants: what a command started never outlives its call, nor haft, also when haft is
-//! killed; no process is signalled but those of the tree; nothing is waited for longer than the limits here
-//! say; children of an embedding program are never reaped.
+//! killed, unless the command is to be kept; no process is signalled but those of the tree; nothing is waited for
+//! longer than the limits here say; children of an embedding program are never reaped.
 //!
 //! Where it ends: a process that took other rights (`sudo`) can't be killed by anyone without them, and one
 //! that kills its supervisor before it leaves its session escapes where it has no control group. Both need
@@ -17,7 +17,9 @@ mod fork;
 mod inside;
 mod launch;
 mod limits;
+mod pty;
 mod run;
+mod silence;
 pub(crate) mod stat;
 mod storm;
 mod supervisor;
@@ -128,8 +130,9 @@ pub(crate) fn try_out(plan: Plan, folder: &OwnedFd) -> bool {
     command.args(["-c", ":"]).env_clear();
     command.stdin(Null::null()).stdout(Null::null()).stderr(Null::null());
     let theirs = OwnedFd::from(theirs);
+    let given = supervisor::Given { control: &theirs, folder, terminal: false, stay: None };
     let around = supervisor::Around { plan: Some(plan), ..supervisor::Around::default() };
-    if supervisor::put_between(&mut command, &theirs, folder, around).is_err() {
+    if supervisor::put_between(&mut command, given, around).is_err() {
         return false;
     }
     // The supervisor ends with the last of its children.
@@ -143,8 +146,9 @@ pub(crate) fn try_through(plan: Plan, folder: &OwnedFd) -> bool {
     command.args(["/bin/sh", "-c", ":"]).env_clear();
     command.stdin(Null::null()).stdout(Null::null()).stderr(Null::null());
     let theirs = OwnedFd::from(theirs);
+    let given = supervisor::Given { control: &theirs, folder, terminal: false, stay: None };
     let around = supervisor::Around { plan: Some(plan), ..supervisor::Around::default() };
-    if supervisor::put_between(&mut command, &theirs, folder, around).is_err() || command.status().is_err() {
+    if supervisor::put_between(&mut command, given, around).is_err() || command.status().is_err() {
         return false;
     }
     // With them go the other copies of the socket's end.

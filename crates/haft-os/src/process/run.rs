@@ -4,9 +4,10 @@ use super::{
     at,
     control::{Control, Record, is_for_now},
     launch::{Held, Keepers, Launched},
+    silence::{Found, Silence},
     tree::{self, Process},
 };
-use haft_core::{Cancel, Exit, Failure, FailureKind, Status, Stdio, StopReason, Survivor};
+use haft_core::{Cancel, Command, Exit, Failure, FailureKind, Status, Stdio, StopReason, Survivor, Tether};
 use rustix::process::Signal;
 use std::{
     future::pending,
@@ -46,15 +47,95 @@ const KILL_WAIT: Duration = Duration::from_secs(5);
 /// How long the reaping of a supervisor that said goodbye is waited for.
 const REAP_WAIT: Duration = Duration::from_secs(1);
 
-/// What a call holds while its command runs. Dropping it kills the tree at once.
+/// What ends the input at a terminal: the sign that is typed for it.
+const END_OF_INPUT: u8 = 4;
+
+/// What goes to a command's standard input.
+pub(super) struct Feed {
+    sender: Sender,
+    bytes: Vec<u8>,
+    written: usize,
+    /// Where further input comes from.
+    tether: Option<Tether>,
+    is_terminal: bool,
+}
+
+impl Feed {
+    /// What a command is given, by its end of a pipe or terminal.
+    pub(super) fn new(sender: Sender, command: &Command) -> Self {
+        Self {
+            sender,
+            bytes: command.stdin.clone(),
+            written: 0,
+            tether: command.tether.clone().filter(Tether::takes_input),
+            is_terminal: command.terminal.is_some(),
+        }
+    }
+
+    fn rest(&self) -> &[u8] {
+        self.bytes.get(self.written..).unwrap_or_default()
+    }
+
+    /// Waits until it can go on.
+    ///
+    /// # Cancellation
+    /// Nothing is lost when the future is dropped.
+    async fn news(&self) -> News {
+        match &self.tether {
+            // Errors show when it is written.
+            _ if !self.rest().is_empty() => {
+                let _ = self.sender.writable().await;
+                News::Writable
+            }
+            Some(tether) => News::Input(tether.next_input().await),
+            // A terminal stays open for a command that nobody types to.
+            None if self.is_terminal => pending().await,
+            None => News::Input(None),
+        }
+    }
+
+    /// Writes what can be written now; whether more may be later. A child that closes its input is no error: it wanted
+    /// no more.
+    fn write(&mut self) -> bool {
+        match self.sender.try_write(self.bytes.get(self.written..).unwrap_or_default()) {
+            Ok(count) => {
+                self.written = self.written.saturating_add(count);
+                if let Some(tether) = &self.tether {
+                    tether.has_taken(count);
+                }
+                true
+            }
+            Err(fault) if is_for_now(&fault) => true,
+            Err(_) => {
+                if let Some(tether) = &self.tether {
+                    tether.refuse();
+                }
+                false
+            }
+        }
+    }
+
+    /// Takes further input, or the end of it; whether there is anything left to write.
+    fn take(&mut self, input: Option<Vec<u8>>) -> bool {
+        let is_over = input.is_none();
+        // A terminal isn't closed: the end is typed there, once.
+        let is_typed = is_over && self.is_terminal && self.tether.take().is_some();
+        self.bytes = input.unwrap_or_else(|| if is_typed { vec![END_OF_INPUT] } else { Vec::new() });
+        self.written = 0;
+        !is_over || is_typed
+    }
+}
+
+/// What a call holds while its command runs. Dropping it kills the tree at once, unless that is to stay.
 pub(super) struct Run<'a> {
     control: Control,
     supervisor: i32,
     reaper: JoinHandle<()>,
     out: Option<Receiver>,
     err: Option<Receiver>,
-    input: Option<(Sender, Vec<u8>)>,
-    written: usize,
+    input: Option<Feed>,
+    tether: Option<Tether>,
+    silence: Option<Silence>,
     report: Option<NamedTempFile>,
     held: Option<Held>,
     keepers: Keepers,
@@ -75,20 +156,26 @@ enum News {
     Record(Option<Record>),
     Readable(Stdio),
     Writable,
+    Input(Option<Vec<u8>>),
+    Look,
     Time,
 }
 
 impl<'a> Run<'a> {
     pub(super) fn new(launched: Launched, output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send)) -> Self {
+        let mut control = launched.control;
+        control.may_stay(true);
+        let silence = launched.tether.clone().zip(launched.quiet_after);
         Self {
-            control: launched.control,
+            control,
             supervisor: launched.supervisor,
             reaper: launched.reaper,
             out: Some(launched.out),
             are_apart: launched.err.is_some(),
             err: launched.err,
             input: launched.input,
-            written: 0,
+            tether: launched.tether,
+            silence: silence.map(|(tether, after)| Silence::new(tether, after)),
             report: launched.report,
             held: launched.held,
             keepers: launched.keepers,
@@ -107,7 +194,7 @@ impl<'a> Run<'a> {
     /// Runs it to the end of its tree.
     ///
     /// # Cancellation
-    /// Dropping the future kills the tree.
+    /// Dropping the future kills the tree, unless that is to stay.
     pub(super) async fn finish(
         mut self,
         cancel: &Cancel,
@@ -121,6 +208,10 @@ impl<'a> Run<'a> {
             }
         };
         self.input = None;
+        self.silence = None;
+        // From here on all of it ends, also where nobody waits for that.
+        self.control.may_stay(false);
+        self.keepers.stay = false;
         if reason == StopReason::Itself {
             let is_cut_short = select! {
                 biased;
@@ -218,7 +309,12 @@ impl<'a> Run<'a> {
             // A command that never stops writing must not keep others from being polled.
             consume_budget().await;
             match self.news(limit).await {
-                News::Record(Some(Record::Started { pid })) => self.first = Some(pid),
+                News::Record(Some(Record::Started { pid })) => {
+                    self.first = Some(pid);
+                    if let Some(tether) = &self.tether {
+                        tether.has_started(pid);
+                    }
+                }
                 // With namespaces the first process says it before it ends itself.
                 News::Record(Some(Record::Ended { status, .. })) => drop(self.ended.get_or_insert(status)),
                 News::Record(Some(Record::Failed { step, errno })) => self.failed = Some((step, errno)),
@@ -226,7 +322,17 @@ impl<'a> Run<'a> {
                 News::Record(Some(Record::Gone)) => self.is_gone = true,
                 News::Record(None) => self.is_lost = !self.is_gone,
                 News::Readable(stream) => self.read(stream),
-                News::Writable => self.write(),
+                News::Writable => {
+                    if self.input.as_mut().is_some_and(|input| !input.write()) {
+                        self.input = None;
+                    }
+                }
+                News::Input(input) => {
+                    if self.input.as_mut().is_some_and(|feed| !feed.take(input)) {
+                        self.input = None;
+                    }
+                }
+                News::Look => self.look().await,
                 News::Time => {}
             }
         }
@@ -238,8 +344,22 @@ impl<'a> Run<'a> {
             record = self.control.next_record() => News::Record(record),
             () = readable(self.out.as_ref()) => News::Readable(Stdio::Out),
             () = readable(self.err.as_ref()) => News::Readable(Stdio::Err),
-            () = writable(self.input.as_ref()) => News::Writable,
+            news = fed(self.input.as_ref()) => news,
+            () = at(self.silence.as_ref().map(Silence::next)) => News::Look,
             () = at(limit) => News::Time,
+        }
+    }
+
+    /// Whether it is silent.
+    async fn look(&mut self) {
+        if !self.silence.as_mut().is_some_and(Silence::is_due) {
+            return;
+        }
+        let supervisor = self.supervisor;
+        let found = blocking(move || Found::beneath(supervisor)).await;
+        let first = self.first.filter(|_| self.held.as_ref().is_some_and(|held| held.frames > 0));
+        if let Some(silence) = &mut self.silence {
+            silence.take(&found, first);
         }
     }
 
@@ -251,26 +371,14 @@ impl<'a> Run<'a> {
         let Some(receiver) = pipe else { return };
         match receiver.try_read(&mut self.buffer) {
             Ok(0) => *pipe = None,
-            Ok(count) => (self.output)(stream, self.buffer.get(..count).unwrap_or_default()),
-            Err(fault) if is_for_now(&fault) => {}
-            Err(_) => *pipe = None,
-        }
-    }
-
-    /// A child that closes its input is no error: it wanted no more.
-    fn write(&mut self) {
-        let Some((sender, bytes)) = &self.input else {
-            return;
-        };
-        match sender.try_write(bytes.get(self.written..).unwrap_or_default()) {
             Ok(count) => {
-                self.written = self.written.saturating_add(count);
-                if self.written >= bytes.len() {
-                    self.input = None;
+                if let Some(silence) = &mut self.silence {
+                    silence.broken();
                 }
+                (self.output)(stream, self.buffer.get(..count).unwrap_or_default());
             }
             Err(fault) if is_for_now(&fault) => {}
-            Err(_) => self.input = None,
+            Err(_) => *pipe = None,
         }
     }
 
@@ -378,10 +486,10 @@ async fn readable(pipe: Option<&Receiver>) {
     }
 }
 
-/// Waits until the pipe can be written; for ever where there is none. Errors show when it is written.
-async fn writable(pipe: Option<&(Sender, Vec<u8>)>) {
-    match pipe {
-        Some((pipe, _)) => drop(pipe.writable().await),
+/// What the input waits for; for ever where there is none.
+async fn fed(input: Option<&Feed>) -> News {
+    match input {
+        Some(input) => input.news().await,
         None => pending().await,
     }
 }

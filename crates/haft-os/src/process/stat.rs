@@ -44,6 +44,11 @@ impl Stat {
         self.field(6)
     }
 
+    /// How much of the processor it has used, its reaped children too, in the system's ticks.
+    pub(crate) fn used(&self) -> u64 {
+        (14..=17).filter_map(|number| self.field::<u64>(number)).fold(0, u64::saturating_add)
+    }
+
     /// How many threads it has.
     pub(crate) fn threads(&self) -> Option<u64> {
         self.field(20)
@@ -76,7 +81,7 @@ mod tests {
     #[test]
     fn the_own_line_is_readable() {
         let stat = Stat::read("self").unwrap();
-        assert!(stat.threads().unwrap() >= 1);
+        assert!(stat.threads().unwrap() >= 1 && stat.used() < u64::MAX);
         let (start, end) = stat.environment().unwrap();
         assert!(start <= end);
     }

@@ -15,6 +15,10 @@
 //! and go. Between program and supervisor, which has one thread, it does; a program that kills its
 //! supervisor ends with it.
 //!
+//! A tree that is to stay is let go instead: the supervisor lives on with it, so that none of it is orphaned and
+//! nothing that the program prints meets a closed pipe; it reads that and throws it away. Once the program itself has
+//! ended, what it left behind is killed, as with every command. Only a byte on the control socket kills such a tree.
+//!
 //! A command with namespaces of its own has a third process: the first of its process ids has to live as long as
 //! any other, reaps what loses its parent, and takes all down with it. It is the supervisor's only child, and the
 //! program is its child.
@@ -61,24 +65,55 @@ pub(super) struct Around {
     pub(super) bounds: Bounds,
 }
 
-/// Makes `command` start beneath a supervisor that reports to the other end of `control`, in `folder`, with all that is
-/// `around` it.
+/// What a supervisor and its program are given.
+pub(super) struct Given<'a> {
+    /// Where the supervisor reports to the other end.
+    pub(super) control: &'a OwnedFd,
+    /// Where the program starts.
+    pub(super) folder: &'a OwnedFd,
+    /// Whether the program's standard input is a terminal that is to be its own.
+    pub(super) terminal: bool,
+    /// What a tree that is to stay needs; none for one that goes with haft.
+    pub(super) stay: Option<Remains>,
+}
+
+/// What a supervisor needs to live on with its tree once haft is gone.
+pub(super) struct Remains {
+    /// The end of the pipe or terminal where the program's output comes out.
+    pub(super) output: OwnedFd,
+    /// A file whose lock says that the tree lives.
+    pub(super) lock: Option<OwnedFd>,
+}
+
+/// The same in the forked child: descriptors, negative where there is none.
+#[derive(Clone, Copy)]
+struct Descriptors {
+    control: c_int,
+    folder: c_int,
+    output: c_int,
+    lock: c_int,
+    is_terminal: bool,
+}
+
+/// Makes `command` start beneath a supervisor, with all that is `around` it.
 ///
-/// The command owns both descriptors from now on; drop it once it has started, or the other end of
-/// `control` never sees the supervisor's end.
+/// The command owns all the descriptors from now on; drop it once it has started, or the other end of
+/// the control socket never sees the supervisor's end.
 ///
 /// # Errors
 /// When no more files can be opened.
 pub(super) fn put_between(
     command: &mut std::process::Command,
-    control: &OwnedFd,
-    folder: &OwnedFd,
+    given: Given<'_>,
     mut around: Around,
 ) -> io::Result<()> {
     // The standard streams of the child are put in place before the hook runs and would cover these, had
     // haft been started with some of its own closed.
-    let control = fcntl_dupfd_cloexec(control, FIRST_FREE)?;
-    let folder = fcntl_dupfd_cloexec(folder, FIRST_FREE)?;
+    let control = fcntl_dupfd_cloexec(given.control, FIRST_FREE)?;
+    let folder = fcntl_dupfd_cloexec(given.folder, FIRST_FREE)?;
+    let (output, lock) = given.stay.map(|stay| (stay.output, stay.lock)).unzip();
+    let output = output.map(|output| fcntl_dupfd_cloexec(output, FIRST_FREE)).transpose()?;
+    let lock = lock.flatten().map(|lock| fcntl_dupfd_cloexec(lock, FIRST_FREE)).transpose()?;
     if let Some(group) = around.bounds.group.take() {
         around.bounds.group = Some(fcntl_dupfd_cloexec(&group, FIRST_FREE)?);
     }
@@ -86,15 +121,26 @@ pub(super) fn put_between(
     if let Some(message) = around.plan.as_mut().and_then(|plan| plan.message(raw, most)) {
         command.env(sandbox::INSIDE, message);
     }
-    let hook = move || split(control.as_raw_fd(), folder.as_raw_fd(), &mut around);
-    // SAFETY: the hook calls async-signal-safe functions only and touches no memory but its stack and the two
+    let is_terminal = given.terminal;
+    let hook = move || {
+        let number = |descriptor: Option<&OwnedFd>| descriptor.map_or(-1, AsRawFd::as_raw_fd);
+        let descriptors = Descriptors {
+            control: control.as_raw_fd(),
+            folder: folder.as_raw_fd(),
+            output: number(output.as_ref()),
+            lock: number(lock.as_ref()),
+            is_terminal,
+        };
+        split(descriptors, &mut around)
+    };
+    // SAFETY: the hook calls async-signal-safe functions only and touches no memory but its stack and the
     // descriptors it owns.
     unsafe { command.pre_exec(hook) };
     Ok(())
 }
 
 /// Runs in the forked child: returns in the process that becomes the program, never in the supervisor.
-fn split(control: c_int, folder: c_int, around: &mut Around) -> io::Result<()> {
+fn split(given: Descriptors, around: &mut Around) -> io::Result<()> {
     // SAFETY: plain system calls; the signal sets live on this stack. Both processes go on with their own copy of
     // memory.
     unsafe {
@@ -111,11 +157,11 @@ fn split(control: c_int, folder: c_int, around: &mut Around) -> io::Result<()> {
         let group = around.bounds.group.as_ref().map(AsRawFd::as_raw_fd);
         match fork(sandbox::clone_flags(around.plan.as_ref()), group) {
             0 if around.plan.as_ref().is_some_and(Plan::has_namespaces) => {
-                begin(control, around, before.as_ptr())
+                begin(given, around, before.as_ptr())
             }
-            0 => become_program(supervisor, folder, around, before.as_ptr()),
+            0 => become_program(supervisor, given, around, before.as_ptr()),
             child => match pid_t::try_from(child) {
-                Ok(child) if child > 0 => supervise(control, child),
+                Ok(child) if child > 0 => supervise(given, child),
                 _ => Err(io::Error::last_os_error()),
             },
         }
@@ -130,21 +176,22 @@ const OFF: c_ulong = 0;
 ///
 /// # Safety
 /// In the forked child only; `mask` points to a signal set.
-unsafe fn begin(control: c_int, around: &mut Around, mask: *const libc::sigset_t) -> io::Result<()> {
+unsafe fn begin(given: Descriptors, around: &mut Around, mask: *const libc::sigset_t) -> io::Result<()> {
     // SAFETY: plain system calls; `mask` is valid by the caller's word.
     unsafe {
         if let Some(plan) = &mut around.plan
             && let Err((step, error)) = sandbox::build(plan)
         {
-            send(control, Record::Failed { step: step.into(), errno: error.raw_os_error().unwrap_or(0) });
+            let failed = Record::Failed { step: step.into(), errno: error.raw_os_error().unwrap_or(0) };
+            send(given.control, failed);
             return Err(error);
         }
         check(libc::prctl(libc::PR_SET_PDEATHSIG, c_long::from(libc::SIGKILL), OFF, OFF, OFF))?;
         let own = libc::getpid();
         match fork(0, None) {
-            0 => become_program(own, -1, around, mask),
+            0 => become_program(own, given, around, mask),
             child => match pid_t::try_from(child) {
-                Ok(child) if child > 0 => keep(control, child),
+                Ok(child) if child > 0 => keep(given.control, child),
                 _ => Err(io::Error::last_os_error()),
             },
         }
@@ -161,13 +208,14 @@ pub(super) unsafe fn keep(control: c_int, program: pid_t) -> ! {
         libc::prctl(libc::PR_SET_NAME, FIRST_NAME.as_ptr(), OFF, OFF, OFF);
         libc::prctl(libc::PR_SET_DUMPABLE, OFF, OFF, OFF, OFF);
         libc::chdir(c"/".as_ptr());
-        let_go_of_descriptors(control);
+        let_go_of_descriptors([control, -1, -1]);
         let _ = sandbox::give_up_rights();
         loop {
             let mut status: c_int = 0;
             match libc::waitpid(-1, &raw mut status, 0) {
                 -1 if errno() == libc::ECHILD => libc::_exit(0),
-                pid if pid == program => send(control, Record::Ended { pid, status }),
+                // Where haft is gone, nobody else ends what the program of a tree that stays has left behind.
+                pid if pid == program && !send(control, Record::Ended { pid, status }) => libc::_exit(0),
                 _ => {}
             }
         }
@@ -180,15 +228,19 @@ pub(super) unsafe fn keep(control: c_int, program: pid_t) -> ! {
 /// In the forked child only; `mask` points to a signal set.
 unsafe fn become_program(
     supervisor: pid_t,
-    folder: c_int,
+    given: Descriptors,
     around: &Around,
     mask: *const libc::sigset_t,
 ) -> io::Result<()> {
     let plan = around.plan.as_ref();
     // SAFETY: plain system calls; `mask` is valid by the caller's word.
     unsafe {
-        // Its own session: no terminal to wait at, and its group signals never reach the supervisor.
+        // Its own session: no terminal to wait at but its own, and its group signals never reach the supervisor.
         check(libc::setsid())?;
+        // Through bubblewrap the program makes it its own in there.
+        if given.is_terminal && plan.and_then(Plan::through).is_none() {
+            check(libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0))?;
+        }
         check(libc::prctl(libc::PR_SET_PDEATHSIG, c_long::from(libc::SIGKILL), OFF, OFF, OFF))?;
         if libc::getppid() != supervisor {
             // It ended before the signal was asked for.
@@ -196,7 +248,7 @@ unsafe fn become_program(
         }
         match plan {
             Some(plan) if plan.has_namespaces() => sandbox::go_to_folder(plan)?,
-            _ => check(libc::fchdir(folder))?,
+            _ => check(libc::fchdir(given.folder))?,
         }
         close_at_exec();
         if let Some(through) = plan.and_then(Plan::through) {
@@ -246,7 +298,8 @@ unsafe fn count_processes(most: u64) -> io::Result<()> {
 ///
 /// # Safety
 /// In the forked child only, with all signals blocked; it takes over every descriptor of the process.
-unsafe fn supervise(control: c_int, first: pid_t) -> ! {
+unsafe fn supervise(given: Descriptors, first: pid_t) -> ! {
+    let control = given.control;
     // SAFETY: plain system calls on descriptors that nothing else uses in this process from here on.
     unsafe {
         // First of all, before the program can do anything to its supervisor.
@@ -255,61 +308,104 @@ unsafe fn supervise(control: c_int, first: pid_t) -> ! {
         // It is a copy of haft's memory: no process of the same user may look into it.
         libc::prctl(libc::PR_SET_DUMPABLE, OFF, OFF, OFF, OFF);
         libc::chdir(c"/".as_ptr());
-        let_go_of_descriptors(control);
+        let_go_of_descriptors([control, given.output, given.lock]);
         let ended_children = watch_children();
-        let mut kill = false;
+        let (mut kill, mut has_ended, mut is_let_go) = (false, false, false);
         let mut round_ms = ROUND_FIRST_MS;
         let mut control_watched = control;
+        // haft reads it as long as it is there.
+        let mut output_watched = -1;
         loop {
-            reap(control, first);
+            has_ended |= reap(control, first);
+            kill |= is_let_go && has_ended;
             if kill {
                 kill_children(first);
             }
             let mut watched = [
                 libc::pollfd { fd: control_watched, events: libc::POLLIN, revents: 0 },
                 libc::pollfd { fd: ended_children, events: libc::POLLIN, revents: 0 },
+                libc::pollfd { fd: output_watched, events: libc::POLLIN, revents: 0 },
             ];
             let timeout = if kill || ended_children < 0 { round_ms } else { -1 };
-            let ready = libc::poll(watched.as_mut_ptr(), 2, timeout);
+            let ready = libc::poll(watched.as_mut_ptr(), 3, timeout);
             if ready == 0 {
                 round_ms = round_ms.saturating_mul(2).min(ROUND_MAX_MS);
             }
             forget_signals(ended_children);
-            if !kill && is_to_kill(control) {
-                kill = true;
-                round_ms = ROUND_FIRST_MS;
-                // Its end stays readable for ever.
-                control_watched = -1;
+            if watched.last().is_some_and(|output| output.revents != 0) && !throw_away(output_watched) {
+                output_watched = -1;
+            }
+            if control_watched < 0 {
+                continue;
+            }
+            match word_of(control) {
+                Word::None => {}
+                Word::Gone if given.output >= 0 => {
+                    is_let_go = true;
+                    control_watched = -1;
+                    output_watched = given.output;
+                }
+                Word::Kill | Word::Gone => {
+                    kill = true;
+                    round_ms = ROUND_FIRST_MS;
+                    // Its end stays readable for ever.
+                    control_watched = -1;
+                }
             }
         }
     }
 }
 
-/// Reaps what has ended, and ends with the last child.
-unsafe fn reap(control: c_int, first: pid_t) {
+/// Reaps what has ended, and ends with the last child. Whether the first one was among them.
+unsafe fn reap(control: c_int, first: pid_t) -> bool {
+    let mut has_ended = false;
     loop {
         let mut status: c_int = 0;
         // SAFETY: `status` lives on this stack; the supervisor's children are all its own.
         match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) } {
-            0 => return,
+            0 => return has_ended,
             -1 if errno() == libc::ECHILD => {
                 send(control, Record::Gone);
                 // SAFETY: ends the process at once, without anything that haft registered for its own exit.
                 unsafe { libc::_exit(0) }
             }
             -1 => {}
-            pid if pid == first => send(control, Record::Ended { pid, status }),
+            pid if pid == first => {
+                has_ended = true;
+                send(control, Record::Ended { pid, status });
+            }
             _ => {}
         }
     }
 }
 
-/// Whether haft asks for the end: it sent a byte, shut its side down, or is gone.
-fn is_to_kill(control: c_int) -> bool {
+/// What haft says over the control socket.
+#[derive(Clone, Copy)]
+enum Word {
+    None,
+    /// It sent a byte.
+    Kill,
+    /// It shut its side down, or is gone.
+    Gone,
+}
+
+fn word_of(control: c_int) -> Word {
     let mut byte = 0_u8;
     // SAFETY: one byte into a variable of this stack.
     let count = unsafe { libc::recv(control, (&raw mut byte).cast(), 1, libc::MSG_DONTWAIT) };
-    count >= 0 || !matches!(errno(), libc::EAGAIN | libc::EINTR)
+    match count {
+        1 => Word::Kill,
+        -1 if matches!(errno(), libc::EAGAIN | libc::EINTR) => Word::None,
+        _ => Word::Gone,
+    }
+}
+
+/// Reads some of what a program printed that nobody listens to; whether there may be more.
+fn throw_away(output: c_int) -> bool {
+    let mut bytes = [0_u8; 8 * 1024];
+    // SAFETY: reads at most the length of the buffer.
+    let count = unsafe { libc::read(output, bytes.as_mut_ptr().cast(), bytes.len()) };
+    count > 0 || count < 0 && matches!(errno(), libc::EAGAIN | libc::EINTR)
 }
 
 /// Kills every direct child, and the group it leads.
@@ -359,13 +455,12 @@ fn kill_child(pid: pid_t) {
     }
 }
 
-/// Sends a record; whoever is gone doesn't read it.
-pub(super) fn send(control: c_int, record: Record) {
+/// Sends a record; whoever is gone doesn't read it. Whether somebody may.
+pub(super) fn send(control: c_int, record: Record) -> bool {
     let bytes = record.to_bytes();
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
     // SAFETY: sends the bytes of this stack. The few records there are always fit the socket.
-    unsafe {
-        libc::send(control, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT)
-    };
+    unsafe { libc::send(control, bytes.as_ptr().cast(), bytes.len(), flags) >= 0 }
 }
 
 /// A descriptor that is readable when children have ended, or a negative one.
@@ -386,11 +481,10 @@ fn forget_signals(ended_children: c_int) {
     unsafe { libc::read(ended_children, news.as_mut_ptr().cast(), news.len()) };
 }
 
-/// Closes everything but the control socket: the program's pipes, the pipe by which `spawn` learns that
+/// Closes everything but these, negative ones being none: the program's pipes, the pipe by which `spawn` learns that
 /// the program was executed, and all that is haft's.
-fn let_go_of_descriptors(control: c_int) {
-    let below = control.saturating_sub(1);
-    let above = control.saturating_add(1);
+fn let_go_of_descriptors(mut kept: [c_int; 3]) {
+    kept.sort_unstable();
     // SAFETY: nothing in this process uses them any more.
     unsafe {
         let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
@@ -399,10 +493,14 @@ fn let_go_of_descriptors(control: c_int) {
                 libc::close(stream);
             }
         }
-        let closed =
-            (below < FIRST_FREE || close_range(FIRST_FREE, below, 0)) && close_range(above, c_int::MAX, 0);
+        let (mut from, mut closed) = (FIRST_FREE, true);
+        for descriptor in kept.into_iter().filter(|each| *each >= FIRST_FREE) {
+            closed = closed && (descriptor <= from || close_range(from, descriptor.saturating_sub(1), 0));
+            from = descriptor.saturating_add(1);
+        }
+        closed = closed && close_range(from, c_int::MAX, 0);
         if !closed {
-            for descriptor in (FIRST_FREE..descriptor_limit()).filter(|each| *each != control) {
+            for descriptor in (FIRST_FREE..descriptor_limit()).filter(|each| !kept.contains(each)) {
                 libc::close(descriptor);
             }
         }

@@ -9,7 +9,7 @@ use std::{
     collections::BTreeSet,
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    os::{fd::OwnedFd, unix::fs::OpenOptionsExt as _},
     path::{Path, PathBuf},
 };
 
@@ -70,6 +70,20 @@ impl Placeholders {
         let mut all = confinement.clone();
         all.kept.extend(self.paths.iter().map(|path| Kept { path: path.clone(), even_absent: false }));
         all
+    }
+
+    /// The lock once more, by a file of its own that is closed and never unlocked: for a process that outlives haft,
+    /// and needs what was made for as long.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub(crate) fn held_apart(&self) -> io::Result<Option<OwnedFd>> {
+        if self.shared.is_none() {
+            return Ok(None);
+        }
+        let file = OpenOptions::new().read(true).open(&self.note)?;
+        file.lock_shared()?;
+        Ok(Some(file.into()))
     }
 }
 
@@ -133,6 +147,20 @@ mod tests {
         fs::write(root.join(".x/f"), "").unwrap();
         drop(two);
         assert!(!root.join(".git").exists() && root.join(".x/f").exists() && root.join("a").is_dir());
+    }
+
+    #[test]
+    fn what_outlives_haft_keeps_what_was_made_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = folder.path().join(".haft");
+        let kept = [Kept { path: made.to_str().unwrap().to_owned(), even_absent: true }];
+        let one = Placeholders::make(&kept, folder.path()).unwrap();
+        let apart = one.held_apart().unwrap().unwrap();
+        drop(one);
+        assert!(made.is_dir());
+        drop(apart);
+        drop(Placeholders::make(&kept, folder.path()).unwrap());
+        assert!(!made.exists());
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod escalation;
 mod first_use;
 mod hard_deny;
 mod hook;
+mod outlives;
 mod outside;
 mod own;
 mod plan;
@@ -59,7 +60,7 @@ pub(crate) enum Restriction {
 }
 
 /// All guards, in the order in which they are heard.
-pub(crate) const ALL: [&dyn Guard; 13] = [
+pub(crate) const ALL: [&dyn Guard; 14] = [
     &disabled::Disabled,
     &hard_deny::HardDeny,
     &plan::Plan,
@@ -71,6 +72,7 @@ pub(crate) const ALL: [&dyn Guard; 13] = [
     &outside::Outside,
     &hook::Hook,
     &escalation::Escalation,
+    &outlives::Outlives,
     &first_use::FirstUse,
     &own::Own,
 ];

@@ -88,7 +88,7 @@ fn allows_paths(tools: &ToolPattern, pattern: &PathPattern, subject: &Subject) -
                 subject.names_of(path).iter().all(|name| pattern.covers_tree(name))
             }
             // A built-in's own notes on its session do no harm that the rule's author didn't mean.
-            Touch::Session(_) | Touch::Unconfined => is_named,
+            Touch::Session(_) | Touch::Unconfined | Touch::Outlives => is_named,
             Touch::Host(_) | Touch::Command(_) => false,
         })
 }

@@ -84,7 +84,7 @@ pub(super) enum Sight {
 }
 
 /// A secret that others may overlap.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub(super) range: Range<usize>,
     /// Exact values first, then kinds in their order.

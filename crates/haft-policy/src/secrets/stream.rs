@@ -30,6 +30,8 @@ pub struct StreamMasker {
     held: Vec<u8>,
     /// Of `held`, what was given already and is kept only to look back at.
     given: usize,
+    /// Of that, what was given before it was certain.
+    seen: usize,
     /// Hits of words that begin before were judged.
     looked: usize,
     /// Secrets that one not yet seen may overlap.
@@ -41,7 +43,7 @@ pub struct StreamMasker {
 impl StreamMasker {
     /// A stream's beginning.
     pub fn new(masker: Arc<Masker>) -> Self {
-        Self { masker, held: Vec::new(), given: 0, looked: 0, waiting: Vec::new(), look_at: 0 }
+        Self { masker, held: Vec::new(), given: 0, seen: 0, looked: 0, waiting: Vec::new(), look_at: 0 }
     }
 
     /// Takes a piece and gives what of the masked text is certain.
@@ -61,10 +63,28 @@ impl StreamMasker {
         self.advance(Rest::None)
     }
 
+    /// Gives also what is held back, judged as if the text ended here: for a reader who waits while nothing comes, such
+    /// as at a prompt. The stream goes on. Of a secret of which only a part had come, that part is given as it is, and
+    /// what comes of it later is masked.
+    pub fn so_far(&mut self) -> Vec<u8> {
+        let look = self.masker.detector().look(&self.held, self.looked, Rest::None);
+        let mut seen = self.waiting.clone();
+        seen.extend(look.candidates);
+        after(self.seen, &mut seen);
+        let found = settle(&mut seen, self.given, self.held.len());
+        let mut masked = Vec::new();
+        self.masker.write(&mut masked, &self.held, self.given..self.held.len(), found);
+        // What was looked at and what waits stays as it was, so that a secret that goes on is judged whole.
+        self.given = self.held.len();
+        self.seen = self.given;
+        masked
+    }
+
     fn advance(&mut self, rest: Rest) -> Vec<u8> {
         let look = self.masker.detector().look(&self.held, self.looked, rest);
         self.looked = look.until;
         self.waiting.extend(look.candidates);
+        after(self.seen, &mut self.waiting);
         let until = match rest {
             Rest::None => self.held.len(),
             Rest::Open => final_until(&self.held, self.looked),
@@ -83,11 +103,20 @@ impl StreamMasker {
         let count = self.given.min(self.looked.saturating_sub(CONTEXT_BYTES));
         self.held.drain(..count);
         self.given -= count;
+        self.seen = self.seen.saturating_sub(count);
         self.looked -= count;
         for found in &mut self.waiting {
             found.range = found.range.start - count..found.range.end - count;
         }
     }
+}
+
+/// Leaves of each secret what comes after a place; however little that is, it is masked.
+fn after(place: usize, secrets: &mut Vec<Candidate>) {
+    secrets.retain_mut(|secret| {
+        secret.range.start = secret.range.start.max(place);
+        !secret.range.is_empty()
+    });
 }
 
 impl fmt::Debug for StreamMasker {
@@ -194,6 +223,35 @@ mod tests {
         assert_eq!(stream.push(b"token = \"x\" and more"), b"");
         assert_eq!(stream.push(b"\nnext"), b"token = \"x\" and more\n");
         assert_eq!(stream.finish(), b"next");
+    }
+
+    #[test]
+    fn what_is_held_back_is_given_where_a_reader_waits_and_the_stream_goes_on() {
+        let mut stream = StreamMasker::new(masker_of_one_line());
+        assert_eq!(stream.push(b"login ok\nPassword: "), b"login ok\n");
+        assert_eq!(stream.so_far(), b"Password: ");
+        assert_eq!(stream.so_far(), b"");
+        let masker = masker();
+        // Every border of a text with secrets: none is ever seen whole, and all else is there once.
+        let secret = format!("ghp_{}", token(1));
+        let text = format!("a {secret} b hunter2! c\nTOKEN={} d\n", token(2));
+        for border in 0..=text.len() {
+            let (one, two) = text.as_bytes().split_at(border);
+            let mut stream = StreamMasker::new(Arc::clone(&masker));
+            let mut masked = stream.push(one);
+            masked.extend(stream.so_far());
+            masked.extend(stream.push(two));
+            masked.extend(stream.finish());
+            let masked = String::from_utf8(masked).unwrap();
+            for secret in [secret.as_str(), "hunter2!", &token(2)] {
+                assert!(!masked.contains(secret), "{border}: {masked}");
+            }
+            assert!(
+                masked.starts_with("a ") && masked.contains(" b ") && masked.ends_with(" d\n"),
+                "{masked}"
+            );
+            assert_eq!(masked.matches(" c\nTOKEN=").count(), 1, "{border}: {masked}");
+        }
     }
 
     fn masker_of_one_line() -> Arc<Masker> {

@@ -133,6 +133,8 @@ impl Bound for Both {
             read_only: (inner.read_only.is_some() || outer.read_only.is_some()).then(|| {
                 inner.read_only.unwrap_or(low.read_only) && outer.read_only.unwrap_or(high.read_only)
             }),
+            mutates: (inner.mutates.is_some() || outer.mutates.is_some())
+                .then(|| mutates(low, inner) || mutates(high, outer)),
             concurrency_safe: Some(
                 inner.concurrency_safe.unwrap_or(low.concurrency_safe)
                     && outer.concurrency_safe.unwrap_or(high.concurrency_safe),
@@ -160,4 +162,10 @@ impl Bound for Both {
     fn run(self: Box<Self>, cx: Cx) -> BoxFuture<'static, Result<Output, Failure>> {
         self.outer.run(cx)
     }
+}
+
+/// Whether an input may change something, by what a tool says of it and of itself.
+fn mutates(spec: &Spec, flags: Flags) -> bool {
+    let by_reading = flags.read_only.map(|read_only| !read_only);
+    flags.mutates.or(by_reading).unwrap_or_else(|| spec.mutates())
 }

@@ -69,10 +69,16 @@ fn is_loaded_on_demand(offer: &Offer) -> bool {
     matches!(offer.spec().exposure, Exposure::Auto | Exposure::Deferred)
 }
 
+/// Whether it is the tool for jobs, which is of use once there is one.
+fn is_of_jobs(offer: &Offer) -> bool {
+    offer.is_core() && offer.name.as_ref() == "job"
+}
+
 impl Session {
     /// Whether a tool's definition goes with each request that is made with this snapshot.
     pub fn sends(&self, offer: &Offer, snapshot: &Snapshot) -> bool {
-        self.deferral().sends(offer, snapshot) || is_loaded_on_demand(offer) && self.has_loaded(&offer.name)
+        let is_wanted = || self.has_loaded(&offer.name) || is_of_jobs(offer) && self.job_table().has_any();
+        self.deferral().sends(offer, snapshot) || is_loaded_on_demand(offer) && is_wanted()
     }
 
     /// What the model reads about a tool.

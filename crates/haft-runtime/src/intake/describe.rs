@@ -23,5 +23,6 @@ fn one(touch: &Touch<RealPath>) -> String {
         Touch::Command(line) => format!("runs {line}"),
         Touch::Session(key) => format!("changes {key}"),
         Touch::Unconfined => "leaves the sandbox".to_owned(),
+        Touch::Outlives => "outlives the session".to_owned(),
     }
 }

@@ -87,7 +87,10 @@ pub(crate) fn state(
     // Of lines that surely change nothing the tool needn't know.
     let touches_more =
         effects.touches().iter().any(|touch| touch.writes() || matches!(touch, Touch::Host(_)));
-    let only_lines = !lines.is_empty() && !careful_flags && !touches_more;
+    // Of an input that it says itself to change something it knows more than its lines show: the text of a write to a
+    // running program isn't a line for the shell.
+    let is_known_to_change = flags.read_only == Some(false);
+    let only_lines = !lines.is_empty() && !careful_flags && !touches_more && !is_known_to_change;
     let reads_only = only_lines && lines.iter().all(|line| haft_policy::reads_only(line).is_ok());
     let temp = around.temp;
     let harmless =
@@ -109,10 +112,10 @@ pub(crate) fn state(
             flagged_permission(spec, flags)
         },
         read_only,
-        mutates: if flags.read_only.is_some() || careful_flags || reads_only {
-            !read_only
-        } else {
-            spec.mutates()
+        mutates: match flags.mutates {
+            Some(mutates) if !careful_flags && !reads_only => mutates,
+            _ if flags.read_only.is_some() || careful_flags || reads_only => !read_only,
+            _ => spec.mutates(),
         },
         risk: if careful_flags { spec.risk().max(Risk::Standard) } else { flags.risk.unwrap_or(spec.risk()) },
         risk_declared: !careful_flags && flags.risk.or(spec.declared_risk).is_some(),

@@ -2,7 +2,7 @@
 
 use super::leased::Leased;
 use crate::{seal::Masks, session::Keeper};
-use haft_core::{Allowance, Cancel, Effects, Failure, FailureKind, RealPath, Touch, World};
+use haft_core::{Allowance, Cancel, Command, Effects, Failure, FailureKind, RealPath, Touch, World};
 use haft_policy::Policy;
 use std::sync::Arc;
 
@@ -75,6 +75,11 @@ impl Lease {
         self.over.fire();
     }
 
+    /// Fires with its end.
+    pub(super) fn ended(&self) -> Cancel {
+        self.over.clone()
+    }
+
     pub(crate) fn is_over(&self) -> bool {
         self.over.is_fired()
     }
@@ -126,7 +131,7 @@ impl Lease {
                     path.covers(at) && (path == at || !self.denies(at))
                 }
                 Touch::Command(_) => true,
-                Touch::Host(_) | Touch::Session(_) | Touch::Unconfined => false,
+                Touch::Host(_) | Touch::Session(_) | Touch::Unconfined | Touch::Outlives => false,
             }),
         };
         if judged { Ok(()) } else { Err(undeclared("read", at)) }
@@ -198,6 +203,49 @@ impl Lease {
             return Ok(());
         }
         Err(Failure::internal("this tool can't start processes").diagnose("its effects name no command"))
+    }
+
+    /// The command as it was judged, whatever the tool says of it.
+    pub(super) fn bind(&self, command: Command) -> Command {
+        let mut command = command;
+        command.env.extend(self.terms.variables.iter().cloned());
+        command.confined.clone_from(&self.terms.allowance);
+        command
+    }
+
+    /// Whether what it starts may go on after the session.
+    pub(super) fn may_outlive(&self) -> Result<(), Failure> {
+        if self.terms.effects.touches().contains(&Touch::Outlives) {
+            return Ok(());
+        }
+        Err(Failure::internal("the tool didn't state that what it starts outlives the session")
+            .diagnose("Tool::effects must name Touch::Outlives"))
+    }
+
+    /// Whether it may give input to a running command, which is judged as the line that it may be.
+    pub(super) fn may_feed(&self) -> Result<(), Failure> {
+        self.may_steer()?;
+        let judged = match &self.terms.effects {
+            Effects::Everything => true,
+            Effects::Delegated => false,
+            Effects::Only(touches) => touches.iter().any(|touch| matches!(touch, Touch::Command(_))),
+        };
+        if judged {
+            return Ok(());
+        }
+        Err(Failure::internal("this tool can't write to running commands")
+            .diagnose("its effects name no command"))
+    }
+
+    /// Whether it may end running commands or let them go on.
+    pub(super) fn may_steer(&self) -> Result<(), Failure> {
+        self.alive()?;
+        if self.terms.purpose == Purpose::Preview {
+            return Err(
+                Failure::internal("a preview can't change anything").diagnose("preview steered a job")
+            );
+        }
+        Ok(())
     }
 
     pub(super) fn may_send(&self, url: &str) -> Result<(), Failure> {

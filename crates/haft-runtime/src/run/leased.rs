@@ -175,10 +175,8 @@ impl Processes for Leased<dyn Processes> {
         cancel: &'a Cancel,
         output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
     ) -> BoxFuture<'a, Result<Exit, Failure>> {
-        let mut command = command;
-        command.env.extend(self.lease.terms.variables.iter().cloned());
-        // Whatever the tool says: it was judged by its declaration.
-        command.confined.clone_from(&self.lease.terms.allowance);
+        // What goes on after its call is started as a job.
+        let command = Command { keep: false, ..self.lease.bind(command) };
         match self.lease.may_start() {
             // A process that was started by something the tool left behind goes with the call.
             Ok(()) => Box::pin(async move {

@@ -1,5 +1,6 @@
 //! The run itself: the tool's task, its clock, its progress, and handles that die with the call.
 
+mod jobs;
 mod lease;
 mod leased;
 mod nested;
@@ -7,6 +8,7 @@ mod progress;
 mod runner;
 mod stopwatch;
 
+pub(crate) use jobs::LeasedJobs;
 pub(crate) use lease::{Lease, Purpose, Terms};
 pub(crate) use nested::NestedCalls;
 pub(crate) use progress::CallSink;

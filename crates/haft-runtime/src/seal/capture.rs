@@ -47,6 +47,23 @@ struct State {
 
 struct Handle(Arc<Mutex<State>>);
 
+/// A stream that is looked at part by part while it goes on. Secrets are masked across the looks; each part is bounded,
+/// and has a spill file of its own where it is long.
+pub(crate) struct Lasting {
+    state: State,
+    wanted: Vec<Wanted>,
+    next: u64,
+}
+
+/// A text that somebody waits for.
+struct Wanted {
+    number: u64,
+    text: Vec<u8>,
+    /// The end of what was looked through, in which the text may begin.
+    before: Vec<u8>,
+    is_found: bool,
+}
+
 impl CaptureSlot {
     pub(crate) fn new(spill: SpillStore, call: CallId, max_bytes: usize) -> Self {
         Self {
@@ -69,8 +86,19 @@ impl CaptureSlot {
         self.max_bytes.store(max_bytes.min(bound::BYTES_MAX), Ordering::Relaxed);
     }
 
+    /// A stream that outlives the call.
+    pub(crate) fn lasting(&self, shape: Shape) -> Lasting {
+        Lasting { state: self.state(shape), wanted: Vec::new(), next: 0 }
+    }
+
     pub(crate) fn open(&self, shape: Shape) -> Box<dyn Capture> {
-        let state = State {
+        let state = Arc::new(Mutex::new(self.state(shape)));
+        lock(&self.open).push(Arc::clone(&state));
+        Box::new(Handle(state))
+    }
+
+    fn state(&self, shape: Shape) -> State {
+        State {
             masker: self.masks.stream(),
             shape,
             max_bytes: self.max_bytes.load(Ordering::Relaxed),
@@ -89,10 +117,7 @@ impl CaptureSlot {
             store: self.spill.clone(),
             call: self.call.clone(),
             finished: false,
-        };
-        let state = Arc::new(Mutex::new(state));
-        lock(&self.open).push(Arc::clone(&state));
-        Box::new(Handle(state))
+        }
     }
 
     /// What the captures hold that their tool never finished.
@@ -123,6 +148,75 @@ impl Capture for Handle {
     }
 }
 
+impl Lasting {
+    /// Takes what was printed.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        let (wanted, state) = (&mut self.wanted, &mut self.state);
+        state.push_with(bytes, &mut |clean| wanted.iter_mut().for_each(|wanted| wanted.look(clean)));
+    }
+
+    /// Lets be seen what was held back for what might still have come.
+    pub(crate) fn settle(&mut self) {
+        let (wanted, state) = (&mut self.wanted, &mut self.state);
+        state.settle(&mut |clean| wanted.iter_mut().for_each(|wanted| wanted.look(clean)));
+    }
+
+    /// Nothing comes any more.
+    pub(crate) fn end(&mut self) {
+        let (wanted, state) = (&mut self.wanted, &mut self.state);
+        state.end(&mut |clean| wanted.iter_mut().for_each(|wanted| wanted.look(clean)));
+    }
+
+    /// What there is since the last cut; the next part begins.
+    pub(crate) fn cut(&mut self) -> Captured {
+        self.state.cut()
+    }
+
+    /// How many bytes came since the last cut.
+    pub(crate) fn unread(&self) -> u64 {
+        self.state.raw_total.max(self.state.total_bytes)
+    }
+
+    /// Waits for a text from here on, and in what came since the last cut, as far as that is held.
+    pub(crate) fn want(&mut self, text: &str) -> u64 {
+        self.next += 1;
+        let mut wanted = Wanted { number: self.next, text: text.into(), before: Vec::new(), is_found: false };
+        wanted.look(&self.state.head);
+        if wide(self.state.head.len() + self.state.tail.len()) != self.state.total_bytes {
+            // Something between the two isn't held.
+            wanted.before.clear();
+        }
+        wanted.look(self.state.tail.make_contiguous());
+        self.wanted.push(wanted);
+        self.next
+    }
+
+    /// Whether the text has come.
+    pub(crate) fn has_come(&self, number: u64) -> bool {
+        self.wanted.iter().any(|wanted| wanted.number == number && wanted.is_found)
+    }
+
+    /// Waits for it no longer.
+    pub(crate) fn forget(&mut self, number: u64) {
+        self.wanted.retain(|wanted| wanted.number != number);
+    }
+}
+
+impl Wanted {
+    fn look(&mut self, clean: &[u8]) {
+        if self.is_found {
+            return;
+        }
+        self.before.extend_from_slice(clean);
+        self.is_found = memchr::memmem::find(&self.before, &self.text).is_some();
+        let kept = self.text.len().saturating_sub(1);
+        self.before.drain(..self.before.len().saturating_sub(kept));
+    }
+}
+
+/// Hears the clean text as it comes.
+type Hear<'a> = dyn FnMut(&[u8]) + 'a;
+
 impl State {
     fn head_max(&self) -> (usize, usize) {
         match self.shape {
@@ -132,26 +226,60 @@ impl State {
     }
 
     fn push(&mut self, bytes: &[u8]) {
+        self.push_with(bytes, &mut |_| {});
+    }
+
+    fn push_with(&mut self, bytes: &[u8], hear: &mut Hear<'_>) {
         if self.finished {
             return;
         }
         match &mut self.masker {
             Some(masker) => {
                 let masked = masker.push(bytes);
-                self.take_in(&masked);
+                self.take_in(&masked, hear);
             }
-            None => self.take_in(bytes),
+            None => self.take_in(bytes, hear),
         }
     }
 
     /// What may be seen and kept.
-    fn take_in(&mut self, bytes: &[u8]) {
+    fn take_in(&mut self, bytes: &[u8], hear: &mut Hear<'_>) {
         self.keep_raw(bytes);
         let mut clean = std::mem::take(&mut self.clean);
         self.scrub.push(bytes, &mut clean);
+        hear(&clean);
         self.take(&clean);
         clean.clear();
         self.clean = clean;
+    }
+
+    /// What is held back comes too, though it may go on.
+    fn settle(&mut self, hear: &mut Hear<'_>) {
+        if self.finished {
+            return;
+        }
+        if let Some(masker) = &mut self.masker {
+            let masked = masker.so_far();
+            self.take_in(&masked, hear);
+        }
+        self.end_line(hear);
+    }
+
+    /// The stream is over.
+    fn end(&mut self, hear: &mut Hear<'_>) {
+        if let Some(masker) = self.masker.take() {
+            let rest = masker.finish();
+            self.take_in(&rest, hear);
+        }
+        self.finished = true;
+        self.end_line(hear);
+    }
+
+    fn end_line(&mut self, hear: &mut Hear<'_>) {
+        let mut rest = Vec::new();
+        self.scrub.finish(&mut rest);
+        hear(&rest);
+        self.take(&rest);
     }
 
     fn keep_raw(&mut self, bytes: &[u8]) {
@@ -217,14 +345,43 @@ impl State {
     }
 
     fn finish(&mut self) -> Captured {
-        if let Some(masker) = self.masker.take() {
-            let rest = masker.finish();
-            self.take_in(&rest);
+        self.end(&mut |_| {});
+        self.bounded()
+    }
+
+    /// What there is, and a new beginning.
+    fn cut(&mut self) -> Captured {
+        // A character that is still coming belongs to the next part.
+        let begun = if self.finished { Vec::new() } else { self.take_begun() };
+        let captured = self.bounded();
+        self.head.clear();
+        self.tail.clear();
+        self.raw.clear();
+        self.spill = None;
+        (self.head_lines, self.ends_open) = (0, false);
+        (self.total_bytes, self.total_lines) = (0, 0);
+        (self.raw_total, self.raw_lines) = (wide(begun.len()), 0);
+        self.take(&begun);
+        captured
+    }
+
+    /// Takes off the beginning of a character whose rest hasn't come.
+    fn take_begun(&mut self) -> Vec<u8> {
+        let mut last: Vec<u8> = self.head.iter().chain(&self.tail).rev().take(3).copied().collect();
+        last.reverse();
+        let whole = cut_back(last.clone()).len();
+        let begun = last.split_off(whole);
+        for _ in &begun {
+            if self.tail.pop_back().is_none() {
+                self.head.pop();
+            }
         }
-        self.finished = true;
-        let mut rest = Vec::new();
-        self.scrub.finish(&mut rest);
-        self.take(&rest);
+        self.total_bytes = self.total_bytes.saturating_sub(wide(begun.len()));
+        begun
+    }
+
+    /// Head and tail of what there is.
+    fn bounded(&mut self) -> Captured {
         let total_lines = self.total_lines + u64::from(self.ends_open);
         let held = wide(self.head.len() + self.tail.len());
         if held == self.total_bytes && held <= wide(self.max_bytes) && total_lines <= wide(OUTPUT_MAX_LINES) {
@@ -386,6 +543,60 @@ mod tests {
         assert!(!captured.text.contains('\u{fffd}'));
         assert!(captured.text.len() < 52_000);
         assert_eq!((truncation.total_bytes, truncation.total_lines), (300_000, 1));
+    }
+
+    fn lasting() -> Lasting {
+        CaptureSlot::new(SpillStore::new(None, "s"), CallId::outer(1), 51_200).lasting(Shape::HeadTail)
+    }
+
+    #[test]
+    fn each_look_gives_what_came_since_the_last_one() {
+        let mut lasting = lasting();
+        lasting.push(b"one\ntwo");
+        assert_eq!((lasting.cut().text.as_str(), lasting.unread()), ("one\n", 0));
+        // What might have gone on is seen once nothing comes.
+        lasting.settle();
+        assert_eq!(lasting.cut().text, "two");
+        lasting.push(b" more\n");
+        assert_eq!(lasting.cut().text, " more\n");
+        assert_eq!(lasting.cut(), Captured::default());
+        let long: String = (1..=60_000).map(|n| format!("{n}\n")).collect();
+        lasting.push(long.as_bytes());
+        let part = lasting.cut();
+        assert_eq!(part.truncation.unwrap().total_lines, 60_000);
+        lasting.push(b"last");
+        lasting.end();
+        assert_eq!(lasting.cut(), Captured { text: "last".to_owned(), truncation: None });
+    }
+
+    #[test]
+    fn a_character_that_a_look_would_split_stays_whole() {
+        let mut lasting = lasting();
+        let text = "é✓😀\n".as_bytes();
+        let mut seen = String::new();
+        for byte in text {
+            lasting.push(&[*byte]);
+            lasting.settle();
+            seen.push_str(&lasting.cut().text);
+        }
+        assert_eq!(seen, "é✓😀\n");
+    }
+
+    #[test]
+    fn a_text_is_found_wherever_it_was_cut_and_also_in_what_was_there() {
+        let mut lasting = lasting();
+        lasting.push(b"server is up\n");
+        let there = lasting.want("is up");
+        let later = lasting.want("ready>");
+        assert!(lasting.has_come(there) && !lasting.has_come(later));
+        for piece in ["a\nre", "ad", "y> "] {
+            assert!(!lasting.has_come(later), "{piece}");
+            lasting.push(piece.as_bytes());
+            lasting.settle();
+        }
+        assert!(lasting.has_come(later));
+        lasting.forget(later);
+        assert!(!lasting.has_come(later));
     }
 
     #[test]

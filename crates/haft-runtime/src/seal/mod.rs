@@ -9,7 +9,7 @@ mod spill;
 
 pub(crate) use bound::{Limits, bound};
 pub use budget::{TURN_MAX_CHARS, fit_turn};
-pub(crate) use capture::CaptureSlot;
+pub(crate) use capture::{CaptureSlot, Lasting};
 pub(crate) use mask::Masks;
 pub use spill::SPILL_FOLDER;
 pub(crate) use spill::{Spill, SpillStore, spill_folder};

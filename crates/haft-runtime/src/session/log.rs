@@ -1,7 +1,7 @@
 //! The session log: append-only lines of JSON, each with a version.
 
 use haft_core::{
-    CallId, Effects, Failure, FileChange, FileStep, Outcome, RealPath, Seen, TraceStep, Truncation,
+    CallId, Effects, Failure, FileChange, FileStep, Outcome, RealPath, Seen, Status, TraceStep, Truncation,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -143,6 +143,37 @@ pub enum LogEntry {
         call: CallId,
         /// What.
         text: String,
+    },
+    /// A command goes on beside the conversation.
+    JobStarted {
+        /// Its name.
+        job: Arc<str>,
+        /// The call that started it.
+        call: CallId,
+        /// The process it belongs to.
+        run: u64,
+        /// Its line.
+        line: String,
+        /// Its first process.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pid: Option<i32>,
+        /// Whether it outlives the session.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        kept: bool,
+    },
+    /// Such a command is over.
+    JobEnded {
+        /// Its name.
+        job: Arc<str>,
+        /// The call that started it.
+        call: CallId,
+        /// `ended`, `stopped`, `timed-out`, `failed`, `interrupted`, or `kept` where it goes on by itself.
+        how: String,
+        /// How its first process ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<Status>,
+        /// From its start to its end.
+        duration_ms: u64,
     },
     /// An answer was saved.
     Granted {

@@ -2,6 +2,8 @@
 
 mod changes;
 mod content;
+mod job;
+mod jobs;
 mod keeper;
 mod log;
 mod marks;
@@ -11,11 +13,13 @@ mod resume;
 mod session;
 mod view;
 
+pub use jobs::JOBS_MAX;
 pub use log::{LOG_VERSION, LogEntry, LogLine};
 pub use resume::{Interrupted, read_log};
 pub use session::{Grants, Keep, Pins, Renewal, Session, SessionSetup};
 
 pub(crate) use content::{CONTENT_MAX_BYTES, ContentStore, content_folder};
+pub(crate) use job::{JobSetup, SessionJob};
 pub(crate) use keeper::Keeper;
 pub(crate) use record::Numbers;
 pub(crate) use resume::changes_in;

@@ -5,14 +5,16 @@ use super::{
     changes::Changes,
     record::{log_file, run_file},
 };
-use haft_core::{CallId, ChangedBy, Failure, FileStep, Outcome, RealPath, Seen, StateFolder};
+use haft_core::{
+    CallId, ChangedBy, Failure, FailureKind, FileStep, JobView, Outcome, RealPath, Seen, StateFolder,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 /// How much of a log a reader gets: its end.
@@ -36,6 +38,60 @@ pub struct Interrupted {
     pub foreign_id: Option<String>,
 }
 
+/// A job that was running when its process died.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LostJob {
+    /// Its name.
+    pub(crate) job: Arc<str>,
+    call: CallId,
+    line: Arc<str>,
+    pid: Option<i32>,
+    kept: bool,
+}
+
+impl LostJob {
+    /// What became of it.
+    pub(crate) fn fate(&self) -> String {
+        match (self.kept, self.pid) {
+            (true, Some(pid)) => format!(
+                "haft ended while it ran, and it was to be kept: where it still runs, kill -9 {pid} ends it"
+            ),
+            _ => "haft ended while it ran, and it was stopped with it; what it printed is gone. Start it again where \
+                  it is needed"
+                .to_owned(),
+        }
+    }
+
+    /// As it stands: over.
+    pub(crate) fn view(&self) -> JobView {
+        JobView {
+            id: Some(Arc::clone(&self.job)),
+            call: self.call.clone(),
+            line: Arc::clone(&self.line),
+            folder: String::new(),
+            pid: self.pid,
+            kept: self.kept,
+            terminal: false,
+            takes_input: false,
+            confined: None,
+            ran: Duration::ZERO,
+            silent: Duration::ZERO,
+            quiet: None,
+            unread: 0,
+            waiting: 0,
+            end: Some(Err(Failure::new(FailureKind::Unavailable, self.fate()))),
+        }
+    }
+}
+
+/// What was running when its process died.
+#[derive(Debug, Default)]
+pub(crate) struct Lost {
+    pub(crate) calls: Vec<Interrupted>,
+    pub(crate) jobs: Vec<LostJob>,
+}
+
 /// What a log says up to some place; kept beside it, so that a long log isn't read again at each start.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -49,6 +105,9 @@ pub(crate) struct Past {
     pub(crate) changes: Changes,
     /// Calls without an outcome, with the number of the process they ran in.
     open: Vec<(u64, Interrupted)>,
+    /// Jobs without an end, in the same way.
+    #[serde(default)]
+    jobs: Vec<(u64, LostJob)>,
 }
 
 /// The lines of a session's log (its last 16 MiB), and how many couldn't be read: torn, damaged, or of a
@@ -71,25 +130,28 @@ pub fn read_log(state: &dyn StateFolder, session: &str) -> Result<(Vec<LogLine>,
     Ok((lines, unreadable))
 }
 
-/// Reads a session's past, and gives `interrupted` to calls whose process is gone and that have no outcome.
+/// Reads a session's past, and gives `interrupted` to calls and jobs whose process is gone and that have no outcome.
 /// Several processes may open a session at once: each call gets it from one of them.
-pub(crate) fn past(state: &dyn StateFolder, session: &str) -> Result<(Past, Vec<Interrupted>), Failure> {
+pub(crate) fn past(state: &dyn StateFolder, session: &str) -> Result<(Past, Lost), Failure> {
     let past = read(state, session)?;
-    let runs: BTreeSet<u64> = past.open.iter().map(|(run, _)| *run).collect();
+    let runs = past.open.iter().map(|(run, _)| *run).chain(past.jobs.iter().map(|(run, _)| *run));
+    let runs: BTreeSet<u64> = runs.collect();
     // A run that is dead now writes no more, so what the log says of its calls after this look is final.
     let dead: BTreeSet<u64> =
         runs.into_iter().filter(|run| !state.is_held(&run_file(session, *run))).collect();
     if dead.is_empty() {
-        return Ok((past, Vec::new()));
+        return Ok((past, Lost::default()));
     }
     let mut settled = None;
     state.update(&format!("sessions/{session}/settling"), &mut |_| {
         let past = read(state, session)?;
-        let lost: Vec<Interrupted> =
-            past.open.iter().filter(|(run, _)| dead.contains(run)).map(|(_, call)| call.clone()).collect();
+        let lost = Lost { calls: of_dead(&past.open, &dead), jobs: of_dead(&past.jobs, &dead) };
         let log = state.open_log(&log_file(session))?;
-        for call in &lost {
+        for call in &lost.calls {
             log.append(&interrupted_line(call)?)?;
+        }
+        for job in &lost.jobs {
+            log.append(&lost_job_line(job)?)?;
         }
         settled = Some((past, lost));
         Ok(Vec::new())
@@ -99,6 +161,10 @@ pub(crate) fn past(state: &dyn StateFolder, session: &str) -> Result<(Past, Vec<
         let _ = state.remove(&run_file(session, run));
     }
     settled.ok_or_else(|| Failure::internal("the session's past couldn't be settled"))
+}
+
+fn of_dead<T: Clone>(open: &[(u64, T)], dead: &BTreeSet<u64>) -> Vec<T> {
+    open.iter().filter(|(run, _)| dead.contains(run)).map(|(_, one)| one.clone()).collect()
 }
 
 /// Reads what came to the log since the past that is kept beside it, whatever its length, in flat memory.
@@ -153,21 +219,24 @@ struct Reading {
     seen: HashMap<RealPath, Seen>,
     changes: Changes,
     open: BTreeMap<CallId, (u64, Interrupted)>,
+    jobs: BTreeMap<Arc<str>, (u64, LostJob)>,
 }
 
 impl From<Past> for Reading {
     fn from(past: Past) -> Self {
         let open = past.open.into_iter().map(|(run, call)| (call.call.clone(), (run, call)));
+        let jobs = past.jobs.into_iter().map(|(run, job)| (Arc::clone(&job.job), (run, job)));
         let (offset, state, changes) = (past.offset, past.state, past.changes);
-        Self { offset, state, seen: past.seen.into_iter().collect(), changes, open: open.collect() }
+        let (seen, open, jobs) = (past.seen.into_iter().collect(), open.collect(), jobs.collect());
+        Self { offset, state, seen, changes, open, jobs }
     }
 }
 
 impl From<Reading> for Past {
     fn from(reading: Reading) -> Self {
-        let Reading { offset, state, seen, changes, open } = reading;
+        let Reading { offset, state, seen, changes, open, jobs } = reading;
         let (seen, open) = (seen.into_iter().collect(), open.into_values().collect());
-        Self { offset, state, seen, changes, open }
+        Self { offset, state, seen, changes, open, jobs: jobs.into_values().collect() }
     }
 }
 
@@ -184,6 +253,18 @@ impl Reading {
                 self.changes.add(ChangedBy { call, tool, turn: line.turn, files: line.changes });
             }
             "unchanged" => self.changes.take_out(&call, &line.unchanged),
+            "jobStarted" => {
+                let Some(job) = line.job else { return };
+                let text = line.line.unwrap_or_default().into_owned().into();
+                let lost =
+                    LostJob { job: Arc::clone(&job), call, line: text, pid: line.pid, kept: line.kept };
+                self.jobs.insert(job, (line.run, lost));
+            }
+            "jobEnded" => {
+                if let Some(job) = line.job {
+                    self.jobs.remove(&job);
+                }
+            }
             "ended" => {
                 self.open.remove(&call);
                 self.state.extend(line.session);
@@ -220,6 +301,14 @@ struct Line<'a> {
     changes: Vec<FileStep>,
     #[serde(default)]
     unchanged: Vec<RealPath>,
+    #[serde(default)]
+    job: Option<Arc<str>>,
+    #[serde(default, borrow)]
+    line: Option<Cow<'a, str>>,
+    #[serde(default)]
+    pid: Option<i32>,
+    #[serde(default)]
+    kept: bool,
 }
 
 /// The changes of files that a session's log tells, and one value of its state.
@@ -251,6 +340,20 @@ fn interrupted_line(lost: &Interrupted) -> Result<Vec<u8>, Failure> {
         session: Vec::new(),
         seen: Vec::new(),
     };
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    LogLine::bytes(since, entry)
+    LogLine::bytes(since_1970(), entry)
+}
+
+fn lost_job_line(lost: &LostJob) -> Result<Vec<u8>, Failure> {
+    let entry = LogEntry::JobEnded {
+        job: Arc::clone(&lost.job),
+        call: lost.call.clone(),
+        how: "interrupted".to_owned(),
+        status: None,
+        duration_ms: 0,
+    };
+    LogLine::bytes(since_1970(), entry)
+}
+
+fn since_1970() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

@@ -3,9 +3,10 @@
 use super::{
     ContentStore, Interrupted, LogEntry, Numbers,
     changes::Changes,
+    jobs::{JOBS_MAX, JobTable},
     marks::OwnMarked,
     record::{Recorder, log_file},
-    resume::{Past, past},
+    resume::{Lost, Past, past},
 };
 use crate::{
     admission::Queue,
@@ -113,6 +114,11 @@ pub struct SessionSetup {
     pub clock: Arc<dyn Clock>,
     /// What takes secrets out of results, progress and the log; without it they stay as they are.
     pub masker: Option<Arc<Masker>>,
+    /// How many jobs there may be at once.
+    pub jobs_max: usize,
+    /// Whether the session goes on after a call, so that a job can be looked at later. Not for a process that makes
+    /// one call: it starts no job but one that is to be kept.
+    pub lasting: bool,
 }
 
 impl SessionSetup {
@@ -133,6 +139,8 @@ impl SessionSetup {
             renewal: None,
             clock,
             masker: None,
+            jobs_max: JOBS_MAX,
+            lasting: true,
         }
     }
 }
@@ -171,6 +179,8 @@ pub struct Session {
     run: Mutex<Cancel>,
     epoch: AtomicU64,
     interrupted: Vec<Interrupted>,
+    pub(super) jobs: JobTable,
+    lasting: bool,
 }
 
 impl Session {
@@ -190,16 +200,24 @@ impl Session {
             (None, Some(parent)) => parent.masks.clone(),
             (own, _) => Masks::new(own),
         };
-        let (past, interrupted, recorder, numbers) = match &setup.state {
+        let (past, lost, recorder) = match &setup.state {
             Some(state) => {
-                let (past, interrupted) = past(state.as_ref(), &setup.id)?;
+                let (past, lost) = past(state.as_ref(), &setup.id)?;
                 let recorder =
                     Recorder::open(state.as_ref(), &setup.id, Arc::clone(&setup.clock), masks.clone())?;
-                let counter = state.open_counter(&format!("sessions/{}/calls.count", setup.id))?;
-                (past, interrupted, Some(recorder), Numbers::Shared(counter))
+                (past, lost, Some(recorder))
             }
-            None => (Past::default(), Vec::new(), None, Numbers::Own(0.into())),
+            None => (Past::default(), Lost::default(), None),
         };
+        let numbers = |of: &str| match &setup.state {
+            Some(state) => {
+                let counter = state.open_counter(&format!("sessions/{}/{of}.count", setup.id))?;
+                Ok::<_, Failure>(Numbers::Shared(counter))
+            }
+            None => Ok(Numbers::Own(0.into())),
+        };
+        let jobs = JobTable::new(setup.jobs_max, numbers("jobs")?, &lost.jobs);
+        let numbers = numbers("calls")?;
         let mut policy = setup.policy;
         policy.marks = Self::known_marks(&past.state);
         let session = Arc::new(Self {
@@ -232,7 +250,9 @@ impl Session {
             recorder,
             run: Mutex::default(),
             epoch: AtomicU64::new(0),
-            interrupted,
+            interrupted: lost.calls,
+            jobs,
+            lasting: setup.lasting,
         });
         session.say_opened()?;
         Ok(session)
@@ -346,6 +366,11 @@ impl Session {
             let Some(hook) = lock(&self.hooks).pop() else { return };
             let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(hook));
         }
+    }
+
+    /// Whether the session goes on after a call.
+    pub(crate) fn is_lasting(&self) -> bool {
+        self.lasting
     }
 
     /// How often the session's state changed.

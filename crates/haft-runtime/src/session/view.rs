@@ -1,7 +1,7 @@
 //! What a call may know of its session.
 
 use super::Session;
-use haft_core::{Change, ChangedBy, Failure, RealPath, Seen, SessionView, StateFolder};
+use haft_core::{Change, ChangedBy, Failure, JobView, RealPath, Seen, SessionView, StateFolder};
 use serde_json::Value;
 use std::{borrow::Cow, sync::Arc};
 
@@ -49,6 +49,10 @@ impl SessionView for Session {
 
     fn unmask<'a>(&self, text: &'a [u8], file: &[u8]) -> Result<Cow<'a, [u8]>, Failure> {
         self.masks().unmask(text, file)
+    }
+
+    fn job(&self, id: &str) -> Option<JobView> {
+        self.job_table().view(id)
     }
 
     fn shared(&self, key: &str) -> Option<Vec<u8>> {

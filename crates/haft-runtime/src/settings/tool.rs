@@ -12,6 +12,8 @@ const FETCH_KEYS: [&str; 7] =
 
 /// The keys of `[tools.exec]`.
 const EXEC_KEYS: [&str; 6] = ["exposure", "permission", "enabled", "timeoutMs", "env", "programs"];
+/// The keys of `[tools.bash]`.
+const BASH_KEYS: [&str; 6] = ["exposure", "permission", "enabled", "timeoutMs", "env", "jobs"];
 
 /// The settings of one tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -35,6 +37,8 @@ pub struct ToolSetting {
     pub headers: Vec<HeaderSetting>,
     /// Of `exec`: programs that it may run.
     pub programs: Vec<Setting<String>>,
+    /// Of `bash`: how many jobs there may be at once.
+    pub jobs: Option<Setting<u64>>,
 }
 
 /// A header that is sent to one host.
@@ -64,12 +68,12 @@ impl ToolSetting {
     pub(super) fn read(section: &Section<'_>, name: &str) -> Self {
         let is_fetch = name == "fetch";
         let is_exec = name == "exec";
-        section.only(if is_fetch {
-            &FETCH_KEYS
-        } else if is_exec {
-            &EXEC_KEYS
-        } else {
-            &KEYS
+        let is_bash = name == "bash";
+        section.only(match name {
+            "fetch" => &FETCH_KEYS,
+            "exec" => &EXEC_KEYS,
+            "bash" => &BASH_KEYS,
+            _ => &KEYS,
         });
         let document = section.document;
         let permission = section.word::<Permission>("permission").filter(|set| {
@@ -102,6 +106,7 @@ impl ToolSetting {
             } else {
                 Vec::new()
             },
+            jobs: (is_bash && section.counts("jobs")).then(|| section.number("jobs")).flatten(),
             headers: if is_fetch && section.counts("headers") { headers(section) } else { Vec::new() },
         }
     }
@@ -118,6 +123,7 @@ impl ToolSetting {
         self.allow_private.extend(weaker.allow_private);
         self.headers.extend(weaker.headers);
         self.programs.extend(weaker.programs);
+        self.jobs = self.jobs.take().or(weaker.jobs);
         self.permission = match (self.permission.take(), weaker.permission) {
             (Some(own), Some(other)) if other.value > own.value => Some(other),
             (own, other) => own.or(other),

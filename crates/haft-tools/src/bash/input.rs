@@ -3,8 +3,7 @@
 use haft_core::{Failure, PathArg};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 /// Longest time a command may take, in milliseconds.
 pub(super) const TIMEOUT_MAX_MS: u64 = 600_000;
@@ -13,12 +12,9 @@ const TIMEOUT_MS: u64 = 120_000;
 /// Longest command: what the system takes as arguments, with room to spare.
 const COMMAND_MAX_BYTES: usize = 1024 * 1024;
 
-/// Names that models know for running a command beside the conversation.
-const BACKGROUND: [&str; 3] = ["background", "run_in_background", "runInBackground"];
-
-// The schema refuses no further fields, so that `check` can say what there is instead of a background.
 /// What to run, where, how long.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct BashInput {
     pub(crate) command: String,
     /// Milliseconds, default 120000
@@ -26,29 +22,67 @@ pub(crate) struct BashInput {
     pub(crate) timeout: Option<u64>,
     /// Folder for this call only
     pub(crate) cwd: Option<PathArg>,
+    /// Go on as a job; see job
+    pub(crate) background: Option<bool>,
+    /// background makes it a job then
+    pub(crate) on_timeout: Option<OnTimeout>,
+    /// The job outlives the session; the user is asked
+    pub(crate) keep: Option<bool>,
+    /// Give it a terminal
+    pub(crate) pty: Option<bool>,
     /// Run outside the sandbox; the user is asked
     #[serde(default)]
     pub(crate) outside: bool,
     /// For the user, in 5-10 words
     #[allow(dead_code, reason = "read by those who show the call, from its raw input")]
     pub(crate) description: Option<String>,
-    #[schemars(skip)]
-    #[serde(flatten)]
-    rest: BTreeMap<String, Value>,
+}
+
+/// What becomes of a command whose time has run out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum OnTimeout {
+    Stop,
+    Background,
 }
 
 impl BashInput {
-    /// When the tree is stopped.
+    /// When the tree is stopped, or goes on as a job.
     pub(super) fn deadline(&self) -> Duration {
         Duration::from_millis(self.timeout.unwrap_or(TIMEOUT_MS).min(TIMEOUT_MAX_MS))
+    }
+
+    /// When a job is stopped; none where nobody said so.
+    pub(super) fn job_deadline(&self) -> Option<Duration> {
+        self.timeout.map(|_| self.deadline())
+    }
+
+    /// Whether it is a job from its start.
+    pub(super) fn is_background(&self) -> bool {
+        self.background == Some(true)
+    }
+
+    /// Whether it becomes one when its time has run out.
+    pub(super) fn goes_on(&self) -> bool {
+        self.on_timeout == Some(OnTimeout::Background)
+    }
+
+    /// Whether it outlives the session.
+    pub(super) fn is_kept(&self) -> bool {
+        self.keep == Some(true)
+    }
+
+    /// Whether it gets a terminal.
+    pub(super) fn has_terminal(&self) -> bool {
+        self.pty == Some(true)
     }
 
     /// Checks what a schema can't say.
     ///
     /// # Errors
-    /// Invalid input for a command that no shell could be given.
+    /// Invalid input for a command that no shell could be given, or for wishes that contradict each other.
     pub(super) fn check(&self) -> Result<(), Failure> {
-        self.check_rest()?;
         if self.command.trim().is_empty() {
             return Err(Failure::invalid("/command is empty; give the command line to run"));
         }
@@ -63,24 +97,25 @@ impl BashInput {
         if self.timeout.is_some_and(|timeout| !(1..=TIMEOUT_MAX_MS).contains(&timeout)) {
             return Err(Failure::invalid(format!("/timeout must be 1 to {TIMEOUT_MAX_MS} milliseconds")));
         }
-        Ok(())
+        self.check_job()
     }
 
-    fn check_rest(&self) -> Result<(), Failure> {
-        let is_background = |name: &str| BACKGROUND.contains(&name);
-        let is_off = |value: &Value| value.is_null() || *value == false || *value == "false";
-        let odd = self.rest.iter().find(|(name, value)| !(is_background(name) && is_off(value)));
-        match odd {
-            None => Ok(()),
-            Some((name, _)) if is_background(name) => Err(Failure::invalid(format!(
-                "/{name} can't be done: this version has no background jobs, and what a command leaves running is \
-                 stopped when the call ends. Run it to its end with a timeout of up to {TIMEOUT_MAX_MS}, or start it, \
-                 use it and stop it in one command"
-            ))),
-            Some((name, _)) => Err(Failure::invalid(format!(
-                "/{name} is not a known property; there are command, timeout, cwd, outside and description"
-            ))),
+    fn check_job(&self) -> Result<(), Failure> {
+        if self.is_kept() && !self.is_background() {
+            return Err(Failure::invalid("/keep is for jobs; give background=true with it, or leave it out"));
         }
+        if self.is_kept() && self.timeout.is_some() {
+            return Err(Failure::invalid(
+                "/timeout can't be kept to once the session has ended; leave it out with keep, or have the command \
+                 itself end (timeout 60 …)",
+            ));
+        }
+        if self.is_background() && self.on_timeout.is_some() {
+            return Err(Failure::invalid(
+                "/onTimeout is for commands that the call waits for; with background=true leave it out",
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -107,17 +142,22 @@ mod tests {
     }
 
     #[test]
-    fn a_background_is_refused_with_what_there_is_instead() {
+    fn wishes_that_contradict_each_other_are_refused() {
         for value in [
-            json!({"command": "ls", "background": false}),
-            json!({"command": "ls", "run_in_background": null}),
+            json!({"command": "ls", "background": false, "keep": false}),
+            json!({"command": "ls", "background": null, "onTimeout": "stop"}),
+            json!({"command": "ls", "background": true, "timeout": 5, "pty": true}),
+            json!({"command": "ls", "background": true, "keep": true}),
         ] {
             assert!(input(value.clone()).check().is_ok(), "{value}");
         }
         for (value, says) in [
-            (json!({"command": "ls", "background": true}), "/background can't be done"),
-            (json!({"command": "ls", "run_in_background": true}), "no background jobs"),
-            (json!({"command": "ls", "shell": "zsh"}), "/shell is not a known property"),
+            (json!({"command": "ls", "keep": true}), "background=true"),
+            (
+                json!({"command": "ls", "background": true, "keep": true, "timeout": 5}),
+                "/timeout can't be kept",
+            ),
+            (json!({"command": "ls", "background": true, "onTimeout": "background"}), "/onTimeout is for"),
         ] {
             let failure = input(value).check().unwrap_err();
             assert!(failure.text.contains(says), "{failure}");
@@ -125,8 +165,13 @@ mod tests {
     }
 
     #[test]
-    fn the_deadline_has_a_default() {
+    fn the_deadline_has_a_default_and_a_job_has_none() {
         assert_eq!(input(json!({"command": "ls"})).deadline(), Duration::from_secs(120));
-        assert_eq!(input(json!({"command": "ls", "timeout": 2_000})).deadline(), Duration::from_secs(2));
+        assert_eq!(input(json!({"command": "ls"})).job_deadline(), None);
+        let given = input(json!({"command": "ls", "timeout": 2_000}));
+        assert_eq!(
+            (given.deadline(), given.job_deadline()),
+            (Duration::from_secs(2), Some(Duration::from_secs(2)))
+        );
     }
 }

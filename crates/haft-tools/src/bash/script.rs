@@ -21,7 +21,7 @@ const WRAPPER: &str = concat!(
 );
 
 /// What makes editors, pagers and prompts fail at once or stay away, since nobody could answer them.
-pub(super) const QUIET: [(&str, &str); 10] = [
+const QUIET: [(&str, &str); 9] = [
     ("DEBIAN_FRONTEND", "noninteractive"),
     ("EDITOR", "false"),
     ("GIT_EDITOR", "false"),
@@ -30,9 +30,15 @@ pub(super) const QUIET: [(&str, &str); 10] = [
     ("GIT_TERMINAL_PROMPT", "0"),
     ("MANPAGER", "cat"),
     ("PAGER", "cat"),
-    ("TERM", "dumb"),
     ("VISUAL", "false"),
 ];
+
+/// The variables of a command; with a terminal of its own it may move the cursor there.
+pub(super) fn variables(has_terminal: bool) -> Vec<(String, String)> {
+    let term = if has_terminal { "xterm-256color" } else { "dumb" };
+    let all = QUIET.iter().copied().chain([("TERM", term)]);
+    all.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
 
 /// The arguments that make `shell` run `command`.
 pub(super) fn argv(shell: &str, command: &str) -> Vec<String> {

@@ -84,7 +84,8 @@ impl Tool for ExecTool {
         };
         let late = || timed_out(input.deadline(), Duration::from_millis(TIMEOUT_MAX_MS));
         let Shown { exit, captured, took } = show(cx, command, late).await?;
-        let ending = Ending { output: &captured.text, exit: &exit, took, moved_to: None, gone: None };
+        let ending =
+            Ending { output: &captured.text, exit: &exit, took, moved_to: None, gone: None, more: &[] };
         let output = Output::text(ending.text()).with_metadata(ending.metadata(&at.absolute()));
         Ok(Output { shape: Shape::HeadTail, truncation: captured.truncation, ..output })
     }

@@ -69,6 +69,7 @@ impl Tool for GitTool {
         let flags = |permission, asks, risk| Flags {
             permission: Some(permission),
             read_only: Some(asks),
+            mutates: None,
             concurrency_safe: Some(asks),
             risk: Some(risk),
         };

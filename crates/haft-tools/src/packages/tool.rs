@@ -73,8 +73,8 @@ impl Tool for PackagesTool {
             return Flags {
                 permission: Some(Permission::Auto),
                 read_only: Some(true),
-                concurrency_safe: None,
                 risk: Some(Risk::Safe),
+                ..Flags::default()
             };
         }
         Flags { permission: Some(Permission::Confirm), ..Flags::default() }

@@ -2,7 +2,7 @@
 
 use super::hint::{BARRED, hint};
 use crate::glob::counted;
-use haft_core::{Exit, Status, looks_barred};
+use haft_core::{Confined, Exit, Status, looks_barred};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ pub(crate) struct Ending<'a> {
     pub(crate) moved_to: Option<&'a str>,
     /// The folder where it should have started, but which is gone.
     pub(crate) gone: Option<&'a str>,
+    /// What else is to be told.
+    pub(crate) more: &'a [String],
 }
 
 impl Ending<'_> {
@@ -58,17 +60,15 @@ impl Ending<'_> {
                 notes.push(BARRED.to_owned());
             }
             if !confined.is_whole() {
-                notes.push(format!("the sandbox isn't whole: {}", confined.gaps.join("; ")));
+                notes.push(gaps(confined));
             }
         }
+        notes.extend_from_slice(self.more);
         notes
     }
 
     fn status(&self) -> String {
-        let status = match self.exit.status {
-            Status::Code(code) => format!("[exit {code}]"),
-            Status::Signal(signal) => format!("[killed by signal {signal}]"),
-        };
+        let status = format!("[{}]", status(self.exit.status));
         if self.took > DURATION_TOLD { format!("{status} [took {}]", seconds(self.took)) } else { status }
     }
 
@@ -87,6 +87,19 @@ impl Ending<'_> {
             "sandbox": self.exit.confined,
         })
     }
+}
+
+/// How a command ended, in words.
+pub(crate) fn status(status: Status) -> String {
+    match status {
+        Status::Code(code) => format!("exit {code}"),
+        Status::Signal(signal) => format!("killed by signal {signal}"),
+    }
+}
+
+/// What the sandbox doesn't do.
+pub(crate) fn gaps(confined: &Confined) -> String {
+    format!("the sandbox isn't whole: {}", confined.gaps.join("; "))
 }
 
 /// A time for people: `300 ms`, `2 s`, `2.5 s`.
@@ -125,7 +138,7 @@ fn survivors(exit: &Exit) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_core::{Confined, Layer, StopReason, Survivor};
+    use haft_core::{Layer, StopReason, Survivor};
 
     fn exit(status: Status) -> Exit {
         Exit {
@@ -139,7 +152,7 @@ mod tests {
     }
 
     fn ending<'a>(output: &'a str, exit: &'a Exit) -> Ending<'a> {
-        Ending { output, exit, took: Duration::from_millis(20), moved_to: None, gone: None }
+        Ending { output, exit, took: Duration::from_millis(20), moved_to: None, gone: None, more: &[] }
     }
 
     #[test]

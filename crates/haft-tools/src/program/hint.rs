@@ -13,7 +13,8 @@ const HINTS: [(&[&str], &str); 4] = [
     ),
     (
         &["/dev/tty", "not a tty", "not a terminal", "terminal is required", "no tty present"],
-        "there is no terminal here: use the program's non-interactive form (--yes, --no-input, -m, a file, …)",
+        "there is no terminal here: use the program's non-interactive form (--yes, --no-input, -m, a file, …), or \
+         run it with bash and pty=true",
     ),
     (
         &["fork: resource temporarily unavailable", "cannot fork", "can't fork", "fork: retry"],

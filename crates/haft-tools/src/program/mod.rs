@@ -9,9 +9,9 @@ mod hint;
 mod shown;
 
 pub(crate) use ask::{Answer, ask, pass_on};
-pub(crate) use ending::{Ending, reported_cwd, seconds};
+pub(crate) use ending::{Ending, gaps, reported_cwd, seconds, status};
 pub(crate) use hint::BARRED_ELSEWHERE;
-pub(crate) use shown::{Shown, show, timed_out};
+pub(crate) use shown::{Shown, show, timed_out, with_partial};
 
 /// A session that knows nothing, for tests of what tools state.
 #[cfg(test)]

@@ -60,7 +60,8 @@ pub(crate) fn timed_out(deadline: Duration, longest: Duration) -> Failure {
     Failure { retryable: false, ..Failure::new(FailureKind::Timeout, text) }
 }
 
-fn with_partial(failure: Failure, captured: Captured) -> Failure {
+/// The failure with the output there was until then.
+pub(crate) fn with_partial(failure: Failure, captured: Captured) -> Failure {
     if captured.text.is_empty() {
         return failure;
     }

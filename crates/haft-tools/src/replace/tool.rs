@@ -72,6 +72,7 @@ impl Tool for ReplaceTool {
             read_only: Some(true),
             concurrency_safe: Some(true),
             risk: Some(Risk::Safe),
+            ..Flags::default()
         }
     }
 

@@ -23,6 +23,7 @@ mod fetch;
 mod foreign;
 mod gates;
 mod git;
+mod jobs;
 mod kit;
 mod laws;
 mod links;

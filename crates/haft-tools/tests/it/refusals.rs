@@ -102,7 +102,7 @@ fn refused() -> Vec<(&'static str, Value)> {
         ("bash", json!({"command": "ls", "timeout": 0})),
         ("bash", json!({"command": "ls", "cwd": "gone"})),
         ("bash", json!({"command": "ls", "cwd": "f"})),
-        ("bash", json!({"command": "sleep 60", "timeout": 1})),
+        ("bash", json!({"command": "sleep 60", "timeout": 200})),
         ("raed", json!({"path": "f"})),
         ("quite another", json!({})),
     ]

@@ -12,6 +12,8 @@ pub(super) enum ConsoleLine {
     Help,
     /// The tools there are.
     Tools,
+    /// The commands that go on in the background.
+    Jobs,
     /// The end.
     Quit,
     /// A call.
@@ -47,6 +49,7 @@ impl ConsoleLine {
             ("", _) => Self::Empty,
             ("help" | "?", "") => Self::Help,
             ("tools", "") => Self::Tools,
+            ("jobs" | "/jobs", "") => Self::Jobs,
             ("quit" | "exit", "") => Self::Quit,
             (_, json) if json.starts_with('{') => {
                 Self::Call { tool: name.to_owned(), input: ConsoleInput::Json(json.to_owned()) }
@@ -140,6 +143,7 @@ mod tests {
             ("  ", ConsoleLine::Empty),
             ("help", ConsoleLine::Help),
             ("tools", ConsoleLine::Tools),
+            ("jobs", ConsoleLine::Jobs),
             ("exit ", ConsoleLine::Quit),
             ("tree", call("tree", pairs(&[]))),
             (

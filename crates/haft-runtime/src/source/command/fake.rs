@@ -3,8 +3,8 @@
 use haft_core::{
     BoxFuture, CallId, Cancel, Capture, Captured, Clock, Command, Confined, Cx, Ended, Entry, Exit, Failure,
     FileChange, FileKind, FileLock, FileOp, Files, GrepHit, GrepQuery, Http, HttpRequest, HttpResponse,
-    Layer, Listing, Nested, PathArg, Pool, Processes, Progress, RealPath, Request, Seen, SessionView, Shape,
-    Sink, Stat, Status, Stdio, StopReason, WalkOptions, WalkReport, Web, WebPage, WebRequest, World,
+    Layer, Listing, Nested, NoJobs, PathArg, Pool, Processes, Progress, RealPath, Request, Seen, SessionView,
+    Shape, Sink, Stat, Status, Stdio, StopReason, WalkOptions, WalkReport, Web, WebPage, WebRequest, World,
     WriteMode,
 };
 use serde_json::Value;
@@ -276,6 +276,7 @@ pub(super) fn cx(process: Process) -> Cx {
         session: Arc::new(Rest),
         nested: Arc::new(Rest),
         sink: Arc::new(Rest),
+        jobs: Arc::new(NoJobs),
         cancel: Cancel::new(),
         paths: Arc::from([]),
     }
