@@ -93,8 +93,8 @@ pub(super) fn launch(
                 sandbox.layers(),
                 (&path, &folder),
             )?;
-            if port.is_some() {
-                os.envs(sandbox::variables());
+            if let (Some(_), Reach::Hosts(hosts)) = (&port, &sandbox.confinement().network) {
+                os.envs(sandbox::variables(hosts));
             }
             Some((plan, port, placeholders, sandbox))
         }
