@@ -233,7 +233,7 @@ fn sandbox(app: &App) -> Vec<Finding> {
             "take mode = \"off\" out of [sandbox]",
         )];
     };
-    let Confined { layers, gaps } = sandbox.confined();
+    let Confined { layers, gaps, .. } = sandbox.confined();
     let missing = |layer: Layer| !layers.contains(&layer);
     let names: Vec<&str> = layers.iter().map(|layer| layer.name()).collect();
     let mut findings = Vec::new();

@@ -3,7 +3,7 @@
 use super::{control::Control, supervisor};
 use crate::{
     environment::Environment,
-    sandbox::{self, Placeholders, Plan, Proxy, Sandbox},
+    sandbox::{self, Plan, Proxy, Sandbox, Scene},
 };
 use haft_core::{Command, Confined, Failure, FailureKind, Reach};
 use rustix::{
@@ -48,12 +48,20 @@ pub(super) struct Launched {
 
 /// What stands around a confined command.
 pub(super) struct Held {
-    /// What it is kept in by.
-    pub(super) confined: Confined,
     /// Whether the first process of the tree isn't the program but of namespaces.
     pub(super) has_first: bool,
-    _placeholders: Placeholders,
+    confined: Confined,
+    scene: Scene,
     _proxy: Option<Proxy>,
+}
+
+impl Held {
+    /// What it was kept in by, and what was found when nothing of it was left. Blocking.
+    pub(super) fn end(self) -> Confined {
+        let mut confined = self.confined;
+        self.scene.end(&mut confined);
+        confined
+    }
 }
 
 /// Starts the command. Blocks until the program is executed; must be in a tokio runtime.
@@ -85,23 +93,19 @@ pub(super) fn launch(
     let prepared = match (&command.confined, sandbox) {
         (Some(allowance), Some(sandbox)) => {
             sandbox.require()?;
-            let placeholders = sandbox.placeholders()?;
+            let scene = sandbox.scene(allowance)?;
             let path = command.cwd.absolute();
-            let (plan, port) = Plan::new(
-                &placeholders.kept_too(sandbox.confinement()),
-                allowance,
-                sandbox.layers(),
-                (&path, &folder),
-            )?;
-            if let (Some(_), Reach::Hosts(hosts)) = (&port, &sandbox.confinement().network) {
+            let (plan, port) =
+                Plan::new(&scene.confinement, &scene.allowed, sandbox.layers(), (&path, &folder))?;
+            if let (Some(_), Reach::Hosts(hosts)) = (&port, &scene.confinement.network) {
                 os.envs(sandbox::variables(hosts));
             }
-            Some((plan, port, placeholders, sandbox))
+            Some((plan, port, scene, sandbox))
         }
         _ => None,
     };
     let (plan, rest) = match prepared {
-        Some((plan, port, placeholders, sandbox)) => (Some(plan), Some((port, placeholders, sandbox))),
+        Some((plan, port, scene, sandbox)) => (Some(plan), Some((port, scene, sandbox))),
         None => (None, None),
     };
     let has_first = plan.as_ref().is_some_and(Plan::has_namespaces);
@@ -119,15 +123,15 @@ pub(super) fn launch(
     let supervisor = child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or_default();
     plumbed.control.supervised_by(supervisor);
     let held = match rest {
-        Some((port, placeholders, sandbox)) => {
-            let proxy = match (port, &sandbox.confinement().network) {
+        Some((port, scene, sandbox)) => {
+            let proxy = match (port, &scene.confinement.network) {
                 (Some(port), Reach::Hosts(hosts)) => {
                     Some(Proxy::serve(&port, hosts).map_err(|fault| no_pipe(&fault))?)
                 }
                 _ => None,
             };
             let confined = sandbox.confined();
-            Some(Held { confined, has_first, _placeholders: placeholders, _proxy: proxy })
+            Some(Held { has_first, confined, scene, _proxy: proxy })
         }
         None => None,
     };

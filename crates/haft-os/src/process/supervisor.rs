@@ -99,7 +99,7 @@ fn split(control: c_int, folder: c_int, plan: Option<&mut Plan>) -> io::Result<(
                 plan => become_program(supervisor, folder, plan.as_deref(), before.as_ptr()),
             },
             child => match pid_t::try_from(child) {
-                Ok(child) if child > 0 => supervise(control, child),
+                Ok(child) if child > 0 => supervise(control, child, plan.as_deref()),
                 _ => Err(io::Error::last_os_error()),
             },
         }
@@ -145,7 +145,7 @@ unsafe fn keep(control: c_int, program: pid_t) -> ! {
         libc::prctl(libc::PR_SET_DUMPABLE, OFF, OFF, OFF, OFF);
         libc::chdir(c"/".as_ptr());
         let_go_of_descriptors(control);
-        let _ = sandbox::give_up_rights();
+        let _ = sandbox::give_up_rights(0);
         loop {
             let mut status: c_int = 0;
             match libc::waitpid(-1, &raw mut status, 0) {
@@ -192,11 +192,12 @@ unsafe fn become_program(
 ///
 /// # Safety
 /// In the forked child only, with all signals blocked; it takes over every descriptor of the process.
-unsafe fn supervise(control: c_int, first: pid_t) -> ! {
+unsafe fn supervise(control: c_int, first: pid_t, plan: Option<&Plan>) -> ! {
     // SAFETY: plain system calls on descriptors that nothing else uses in this process from here on.
     unsafe {
         // First of all, before the program can do anything to its supervisor.
         send(control, Record::Started { pid: first });
+        sandbox::map_ids(plan, first);
         libc::prctl(libc::PR_SET_NAME, NAME.as_ptr(), OFF, OFF, OFF);
         // It is a copy of haft's memory: no process of the same user may look into it.
         libc::prctl(libc::PR_SET_DUMPABLE, OFF, OFF, OFF, OFF);
