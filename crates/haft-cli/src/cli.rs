@@ -16,6 +16,10 @@ const EXPLAIN_USAGE: &str =
 const CALL_STATUS: &str = "Exit status: 0 completed, 1 failed, 2 invalid input, unknown tool or wrong usage, \
     3 denied, 4 timed out, 5 cancelled.";
 
+const SECRET_HELP: &str = "Settings name a secret as \"secret:NAME\" where its value belongs. All of them lie in one encrypted \
+    file. Its key lies in a file beside it, unless there was a passphrase in HAFT_VAULT_PASSPHRASE, or from the program \
+    that passphraseCommand names under [secrets], when the first was stored.";
+
 /// The whole command line.
 #[derive(Debug, Parser)]
 #[command(name = "haft", version, about = ABOUT, max_term_width = 100)]
@@ -83,6 +87,9 @@ pub(crate) enum Command {
     Import(ImportArgs),
     /// Mark the workspace as your own
     Trust(TrustArgs),
+    /// Keys, tokens and passwords that haft keeps for you
+    #[command(after_help = SECRET_HELP)]
+    Secret(SecretArgs),
     /// What happened in a session
     Log(LogArgs),
     /// Put files back to how they were before a call
@@ -189,11 +196,14 @@ pub(crate) enum ToolsCommand {
         /// Its name
         name: String,
     },
-    /// The tools that fit some words
+    /// The tools that fit some words, best first, as they are ranked for a model
     Search {
-        /// The words
+        /// What the tool should do, or names; +word must occur, source:NAME, select:NAME,NAME
         #[arg(required = true)]
         words: Vec<String>,
+        /// At most this many
+        #[arg(long, default_value_t = 10)]
+        limit: usize,
     },
 }
 
@@ -391,6 +401,50 @@ pub(crate) struct TrustArgs {
     pub(crate) json: bool,
 }
 
+/// `haft secret`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SecretArgs {
+    #[command(subcommand)]
+    pub(crate) command: SecretCommand,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What to do with stored secrets.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum SecretCommand {
+    /// Store a value: asked for without showing it, or from standard input where that is no terminal
+    Set {
+        /// Its name, for example `work`, or whom it is for first: `model:anthropic`
+        name: String,
+        /// Only caught, to say why a value isn't taken here
+        #[arg(hide = true)]
+        rest: Vec<String>,
+    },
+    /// What is stored: names, when they changed, what names them; never a value
+    List,
+    /// Take a value away
+    Remove {
+        /// Its name as it is listed
+        name: String,
+    },
+    /// Seal all that is stored with another key
+    Rekey(RekeyArgs),
+}
+
+/// `haft secret rekey`.
+#[derive(Debug, Clone, Copy, Args)]
+#[group(id = "key", required = true, multiple = false)]
+pub(crate) struct RekeyArgs {
+    /// A passphrase, asked for without showing it, or from standard input where that is no terminal
+    #[arg(long)]
+    pub(crate) passphrase: bool,
+    /// A new key in a file beside them
+    #[arg(long)]
+    pub(crate) key_file: bool,
+}
+
 /// `haft log`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LogArgs {
@@ -411,6 +465,9 @@ pub(crate) struct DoctorArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Start the servers of .mcp.json, and say whether they answer
+    #[arg(long)]
+    pub(crate) mcp: bool,
 }
 
 #[cfg(test)]
@@ -462,6 +519,10 @@ mod tests {
             vec!["haft", "permissions", "revoke", "x", "--all"],
             vec!["haft", "rules"],
             vec!["haft", "import"],
+            vec!["haft", "secret"],
+            vec!["haft", "secret", "set"],
+            vec!["haft", "secret", "rekey"],
+            vec!["haft", "secret", "rekey", "--passphrase", "--key-file"],
             vec!["haft", "call", "--jsno", "x"],
             vec!["haft", "--mode", "slow", "tools"],
             vec!["haft", "tools", "--bogus"],

@@ -17,7 +17,7 @@ use status::Status;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Where this program was started again to read a document, it does that and ends.
+    // Where this program was started again, to read a document or to hold a sandbox, it does that and ends.
     haft_os::serve_child();
     // First of all, while there is one thread: takes what isn't meant for children out of sight.
     let environment = Environment::take_at_start();

@@ -9,6 +9,7 @@ mod build;
 mod call;
 mod cancel;
 mod content_hash;
+mod credential;
 mod cx;
 mod effects;
 mod event;
@@ -19,7 +20,9 @@ mod media;
 mod name;
 mod output;
 mod process;
+mod profile;
 mod sandbox;
+mod secret;
 mod shell_line;
 mod spec;
 mod state;
@@ -32,6 +35,9 @@ pub use build::{ToolBuilder, tool};
 pub use call::{CallId, Ended, Input, Outcome, Request, TraceStep, Why};
 pub use cancel::Cancel;
 pub use content_hash::{ContentHasher, content_hash};
+pub use credential::{
+    Credential, CredentialError, Credentials, SecretName, SecretNameError, StoredSecret, is_variable,
+};
 pub use cx::{Capture, Captured, Cx, Nested, SHELL_FOLDER, SessionView, Sink};
 pub use effects::{EffectTemplate, Effects, PathArg, RealPath, Touch};
 pub use event::{Event, Progress};
@@ -48,7 +54,9 @@ pub use output::{
     Truncation,
 };
 pub use process::{Command, Exit, Processes, Shell, Status, Stdio, StopReason, Survivor};
-pub use sandbox::{Allowance, Confined, Confinement, Kept, Layer, Reach};
+pub use profile::{Ground, Needs, Profile, WorkspaceUse};
+pub use sandbox::{Allowance, Confined, Confinement, Kept, Layer, Reach, looks_barred};
+pub use secret::{SECRET_MAX_BYTES, Secret, SecretError};
 pub use shell_line::{shell_line, shell_word};
 pub use spec::{
     Display, Example, Exposure, Flags, LONG_TIMEOUT, OUTPUT_MAX_BYTES, OUTPUT_MAX_LINES, Permission, Risk,

@@ -1,6 +1,6 @@
 //! What a tool declares about itself. Every default is the careful one.
 
-use crate::{EffectTemplate, ToolName, humanise};
+use crate::{EffectTemplate, Profile, ToolName, humanise};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{
@@ -49,6 +49,8 @@ pub enum Exposure {
     /// Its definition is sent with each request.
     #[default]
     Direct,
+    /// Sent while all definitions together are small, else found by search.
+    Auto,
     /// Found by search, loaded on demand.
     Deferred,
     /// Only inside code mode.
@@ -124,6 +126,9 @@ pub struct Spec {
     /// Its processes run in the sandbox.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub confined: bool,
+    /// The sandbox of its own that a described tool's processes run in; none where it has none of its own.
+    #[serde(rename = "sandbox", skip_serializing_if = "says_nothing")]
+    pub profile: Option<Profile>,
     /// Refused in plan mode; see [`Spec::mutates`].
     #[serde(rename = "mutates")]
     pub declared_mutates: Option<bool>,
@@ -169,6 +174,12 @@ pub struct Spec {
     pub examples: Vec<Example>,
 }
 
+/// A profile that goes by the declaration says nothing by itself.
+#[allow(clippy::ref_option, reason = "serde hands over a reference to the field")]
+fn says_nothing(profile: &Option<Profile>) -> bool {
+    profile.as_ref().is_none_or(Profile::is_plain)
+}
+
 impl Spec {
     /// A careful declaration: asks first, runs alone, standard risk, no input.
     pub fn new(name: impl Into<Arc<str>>, description: impl Into<String>) -> Self {
@@ -185,6 +196,7 @@ impl Spec {
             declared_permission: None,
             read_only: false,
             confined: false,
+            profile: None,
             declared_mutates: None,
             declared_risk: None,
             concurrency_safe: false,
@@ -336,6 +348,13 @@ impl Spec {
     #[must_use]
     pub fn confined(mut self) -> Self {
         self.confined = true;
+        self
+    }
+
+    /// Declares that its processes run in a sandbox of this kind, as tools do that are described by a manifest.
+    #[must_use]
+    pub fn with_profile(mut self, profile: Profile) -> Self {
+        self.profile = Some(profile);
         self
     }
 

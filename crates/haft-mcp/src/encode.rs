@@ -96,7 +96,7 @@ pub(crate) fn list<'a>(offers: impl Iterator<Item = &'a Offer>, era: Era, server
 /// Clients load no tools on demand, so deferred ones are listed too; code mode and what is called only by
 /// those who know the name are not.
 fn is_listed(spec: &Spec) -> bool {
-    matches!(spec.exposure, Exposure::Direct | Exposure::Deferred)
+    matches!(spec.exposure, Exposure::Direct | Exposure::Auto | Exposure::Deferred)
 }
 
 fn definition(name: &str, spec: &Spec, era: Era) -> Value {

@@ -6,6 +6,7 @@
 //! what is opened" ([`OsFiles`]) and "each child is owned and tracked" ([`OsProcesses`]).
 
 mod apply;
+mod child;
 mod clock;
 mod environment;
 mod fault;
@@ -28,22 +29,25 @@ mod standing;
 mod state;
 mod state_folder;
 mod undo;
+mod vault;
 mod walk;
 mod watch;
 mod web;
 mod write;
 mod xattr;
 
+pub use child::serve_child;
 pub use clock::SystemClock;
 pub use environment::Environment;
 pub use files::OsFiles;
 pub use http::OsHttp;
-pub use media::{OsMedia, serve_child};
+pub use media::OsMedia;
 pub use pool::TokioPool;
-pub use process::OsProcesses;
+pub use process::{ControlGroups, Limits, OsProcesses};
 pub use root::Beneath;
 pub use sandbox::Sandbox;
 pub use state::{OsState, Spill};
+pub use vault::{NewKey, OsVault, Passphrase, SealedWith, VaultStamp};
 pub use watch::FolderWatch;
 pub use web::{Network, OsWeb};
 

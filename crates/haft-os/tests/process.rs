@@ -14,7 +14,7 @@
 use haft_core::{
     Cancel, Command, Exit, Failure, FailureKind, Processes, RealPath, Status, Stdio, StopReason,
 };
-use haft_os::{Environment, OsProcesses};
+use haft_os::{ControlGroups, Environment, Limits, OsProcesses};
 use std::{
     env,
     fs::{self, read_dir},
@@ -118,6 +118,20 @@ fn children() -> Vec<i32> {
 
 fn open_files() -> usize {
     read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// The control groups that this process made and that are left, in its own group and around it.
+fn groups() -> usize {
+    let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
+    let own = read("/proc/self/cgroup");
+    let own = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/").to_owned();
+    let mounts = read("/proc/self/mountinfo");
+    let points =
+        mounts.lines().filter(|line| line.contains(" - cgroup2 ")).filter_map(|line| line.split(' ').nth(4));
+    let folders = points.flat_map(|point| [format!("{point}{own}"), format!("{point}{own}/..")]);
+    let start = format!("haft-{}-", process::id());
+    let entries = folders.filter_map(|folder| read_dir(folder).ok()).flatten().flatten();
+    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&start)).count()
 }
 
 async fn until(what: &str, holds: impl Fn() -> bool) {
@@ -446,6 +460,7 @@ async fn calls_that_end_anywhere_leave_no_process_and_no_descriptor() {
     until("processes live on", || marked(&mark).is_empty()).await;
     until("supervisors are left", || children().is_empty()).await;
     until("descriptors are left", || open_files() <= before).await;
+    until("control groups are left", || groups() == 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -472,6 +487,54 @@ async fn a_supervisor_that_is_killed_or_stopped_changes_nothing() {
     let ran = run_until(sh(script), &Cancel::new(), "up").await.unwrap();
     assert_eq!(ran.exit.reason, StopReason::Cancelled);
     assert!(marked(&mark).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_kills_its_supervisor_and_leaves_its_session_is_ended_by_its_control_group() {
+    if let ControlGroups::Missing(why) = ControlGroups::detect() {
+        println!("left out: {why}");
+        return;
+    }
+    let mark = mark();
+    let script = format!("setsid sh -c 'kill -9 '$PPID'; exec sleep {mark}' & sleep {mark}");
+    let ran = run(sh(script)).await.unwrap();
+    assert_eq!(ran.exit.status, Status::Signal(9));
+    until("it got away", || marked(&mark).is_empty()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_has_a_control_group_of_its_own_that_goes_with_it() {
+    if let ControlGroups::Missing(why) = ControlGroups::detect() {
+        println!("left out: {why}");
+        return;
+    }
+    if !is_alone("a_command_has_a_control_group_of_its_own_that_goes_with_it") {
+        return;
+    }
+    let ran = run(sh("cat /proc/self/cgroup; sh -c 'cat /proc/self/cgroup' | grep -c haft-")).await.unwrap();
+    let text = ran.text();
+    let line = text.lines().find(|line| line.starts_with("0::")).unwrap();
+    let group = line.rsplit('/').next().unwrap();
+    assert!(group.starts_with(&format!("haft-{}-", process::id())) && text.ends_with("1\n"), "{text}");
+    until("its group is left", || groups() == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_storm_of_processes_is_stopped_at_its_limit() {
+    let mark = mark();
+    let limits = Limits { processes: 30, ..Limits::default() };
+    let processes = processes().limited_to(limits);
+    let mut told = Vec::new();
+    let mut take = |_: Stdio, piece: &[u8]| told.extend_from_slice(piece);
+    // At most 150, should nothing stop it.
+    let script = format!("for i in $(seq 150); do sleep {mark} & done; wait");
+    let command = Command { deadline: Some(3 * LIMIT), ..sh(script) };
+    let exit = processes.run(command, &Cancel::new(), &mut take).await.unwrap();
+    assert_eq!(exit.reason, StopReason::Itself, "{exit:?}");
+    assert_ne!(exit.status, Status::Code(0));
+    let told = String::from_utf8_lossy(&told).to_lowercase();
+    assert!(told.contains("more than 30 processes") || told.contains("fork"), "{told}");
+    until("its processes live on", || marked(&mark).is_empty()).await;
 }
 
 /// Runs a command for as long as it is let.

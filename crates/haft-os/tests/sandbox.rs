@@ -1,5 +1,9 @@
 //! Commands in a real sandbox: each layer alone and all together. What this machine can't do is left out and said.
 #![allow(
+    unsafe_code,
+    reason = "what this program does as a child has to start before the test harness makes threads"
+)]
+#![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
     reason = "a test fails by panicking, and makes files and processes of its own"
@@ -28,6 +32,15 @@ use std::{
     process::{Child, Stdio as Pipe},
     time::Duration,
 };
+
+/// Within a sandbox that bubblewrap puts up, this program is started again as its first process.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = start;
+
+extern "C" fn start() {
+    haft_os::serve_child();
+}
 
 /// A workspace, a folder beside it, and haft's own; not beneath the temporary folders, which are writable.
 struct Place {
@@ -160,6 +173,11 @@ fn sandboxes(place: &Place) -> Vec<(&'static str, Sandbox)> {
     }
     if has(&make(), &[Layer::Namespaces]) {
         all.push(("namespaces alone", make().without(Layer::Landlock)));
+    }
+    let through = make().by_bubblewrap();
+    if has(&through, &[Layer::Bubblewrap]) {
+        all.push(("bubblewrap", through));
+        all.push(("bubblewrap alone", make().without(Layer::Landlock).by_bubblewrap()));
     }
     if has(&make(), &[Layer::Landlock]) {
         all.push(("landlock alone", make().without(Layer::Namespaces)));
@@ -334,6 +352,98 @@ async fn only_an_allowed_host_is_reached_and_only_by_the_proxy() {
         let ran = run(place.sandbox(confinement.clone()), place.command(&script)).await.unwrap();
         assert!(ran.text.contains(expected), "{script}: {}", ran.text);
     }
+}
+
+#[tokio::test]
+async fn a_tools_own_profile_takes_the_workspace_away_and_opens_folders() {
+    let place = Place::new();
+    let port = server();
+    for (name, sandbox) in sandboxes(&place) {
+        let allowance = Allowance {
+            closed: vec![place.text("w")],
+            writable: vec![place.text("w/src")],
+            folders: vec![place.text("home/.cache/own")],
+            network: Some(Reach::Closed),
+            ..Allowance::default()
+        };
+        let script = format!(
+            "for to in new .git/config .haft {home}/new {home}/.cache/other; do (echo x > $to) 2>/dev/null && echo wrote $to; done; \
+             echo a > src/a && echo b > {home}/.cache/own/b && echo fine; {}",
+            ask(port),
+            home = place.text("home"),
+        );
+        let command = Command { confined: Some(allowance), ..place.command(&script) };
+        let ran = run(sandbox, command).await.unwrap();
+        assert_eq!(ran.text, "fine\nrefused\n", "{name}");
+        assert_eq!(fs::read_to_string(place.path("home/.cache/own/b")).unwrap(), "b\n", "{name}");
+        assert!(!place.path("w/.haft").exists(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_tools_own_profile_reaches_its_hosts_where_the_network_is_closed_for_others() {
+    let place = Place::new();
+    let port = server();
+    let sandbox = place.sandbox(place.confinement());
+    if !has(&sandbox, &[Layer::Namespaces]) {
+        return;
+    }
+    let network = Some(Reach::Hosts(vec![format!("127.0.0.1:{port}")]));
+    let allowance = Allowance { network, ..Allowance::default() };
+    let script = format!(
+        "bash -c 'exec 3<>/dev/tcp/127.0.0.1/3128 && printf \"GET http://127.0.0.1:{port}/ HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n\" >&3 && head -1 <&3'"
+    );
+    let command = Command { confined: Some(allowance), ..place.command(&script) };
+    let ran = run(sandbox, command).await.unwrap();
+    assert!(ran.text.contains("200 OK"), "{}", ran.text);
+}
+
+#[tokio::test]
+async fn bubblewrap_keeps_hides_and_reaches_as_own_namespaces_do() {
+    let place = Place::new();
+    let (allowed, other) = (server(), server());
+    let network = Reach::Hosts(vec![format!("127.0.0.1:{allowed}")]);
+    let confinement = Confinement { network, required: true, ..place.confinement() };
+    let make = || place.sandbox(confinement.clone()).by_bubblewrap();
+    if !has(&make(), &[Layer::Bubblewrap]) {
+        return;
+    }
+    let by_proxy = |port: u16| {
+        format!(
+            "bash -c 'exec 3<>/dev/tcp/127.0.0.1/3128 && printf \"GET http://127.0.0.1:{port}/ HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n\" >&3 && head -1 <&3 | cut -c 10-12'"
+        )
+    };
+    let script = format!(
+        "for to in .git/hooks/x .git/config .haft/x {out}/file; do (echo x > $to) 2>/dev/null && echo wrote $to; done; \
+         (mv .git .old || cat {home}/.ssh/id {home}/.netrc) 2>/dev/null; echo x > src/made && echo x > /dev/null && echo fine; \
+         {}; {}; {}",
+        by_proxy(allowed),
+        by_proxy(other),
+        ask(allowed),
+        out = place.text("outside"),
+        home = place.text("home"),
+    );
+    let ran = run(make(), place.command(&script)).await.unwrap();
+    assert_eq!(ran.text, "fine\n200\n403\nrefused\n");
+    let held = ran.exit.confined.unwrap();
+    assert!(held.is_whole() && held.layers.contains(&Layer::Bubblewrap) && !place.path("w/.haft").exists());
+
+    let missing = Command { argv: vec!["/no/such/program".to_owned()], ..place.command("") };
+    let failure = run(make(), missing).await.err().unwrap();
+    assert!(failure.kind == FailureKind::NotFound && failure.text.contains("/no/such/program"), "{failure}");
+
+    // A polite end is the command's own business, not bubblewrap's.
+    let polite = place.command("trap 'echo asked to end; exit 3' TERM; echo up; while :; do sleep 0.1; done");
+    let processes = OsProcesses::new(Environment::of_process()).confined_by(make());
+    let (cancel, mut text) = (Cancel::new(), String::new());
+    let mut take = |_: Stdio, piece: &[u8]| {
+        text.push_str(&String::from_utf8_lossy(piece));
+        if text.contains("up\n") {
+            cancel.fire();
+        }
+    };
+    let exit = processes.run(polite, &cancel, &mut take).await.unwrap();
+    assert_eq!((text.as_str(), exit.status), ("up\nasked to end\n", Status::Code(3)));
 }
 
 #[tokio::test]

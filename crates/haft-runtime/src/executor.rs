@@ -29,7 +29,7 @@ use crate::{
 };
 use haft_core::{
     AnyTool, Bound, CallId, Ended, Exposure, Failure, FailureKind, FileLock, Outcome, RealPath, Request,
-    SessionView, StateFolder, Touch, TraceStep, Why, World,
+    SessionView, Spec, StateFolder, Touch, TraceStep, Why, World,
 };
 use haft_policy::{HookWord, Pin};
 use serde_json::Value;
@@ -145,6 +145,9 @@ impl Executor {
                     Self::seal(&mut call, &mut end, tool.as_ref(), &approved);
                 }
                 call.session.take_in(&approved.stated.subject, &mut end.output);
+                if let Some(offer) = &call.offer {
+                    call.session.loads(offer, &mut end.output);
+                }
                 call.add_context(&mut end);
                 let ended = call.record(end); //                                                    12 record
                 drop(locks);
@@ -226,6 +229,12 @@ impl Executor {
         intake::validate(&spec, &offer.input, &input).map_err(|text| call.invalid("validate", text))?;
         let input = Arc::new(input);
         call.about(&input, None);
+        if hands_on(&spec) {
+            let refused = call.session.masks().refuse_in(&input);
+            refused.map_err(|failure| {
+                call.invalid("validate", format!("Invalid input for \"{}\": {}", offer.name, failure.text))
+            })?;
+        }
         let bound = guarded(|| Arc::clone(&offer.tool).bind(Arc::clone(&input))).map_err(|failure| {
             call.invalid("validate", format!("Invalid input for \"{}\": {}", offer.name, failure.text))
         })?;
@@ -448,6 +457,11 @@ impl Executor {
 /// What a call will hold.
 pub(crate) fn claims(stated: &Stated) -> Claims {
     Claims { effects: stated.subject.effects.clone(), concurrency_safe: stated.concurrency_safe }
+}
+
+/// Whether a tool hands words of its input to programs.
+fn hands_on(spec: &Spec) -> bool {
+    spec.capabilities.iter().any(|tag| tag.starts_with("shell.") || tag.starts_with("package."))
 }
 
 fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {

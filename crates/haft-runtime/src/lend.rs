@@ -8,8 +8,8 @@ use crate::{
     run::{Lease, NestedCalls, Purpose, Stopwatch, Terms},
     session::{Keeper, Session},
 };
-use haft_core::{Allowance, Cancel, Cx, Effects, RealPath, SessionView, Sink, Touch};
-use haft_policy::{Access, JudgedLine, LinePath, Subject};
+use haft_core::{Allowance, Cancel, Cx, Effects, Ground, Needs, RealPath, SessionView, Sink, Touch};
+use haft_policy::{Access, JudgedLine, LinePath, Policy, Subject};
 use std::{
     sync::{Arc, atomic::AtomicU64},
     time::Duration,
@@ -69,7 +69,7 @@ pub(crate) fn lease(call: &Call, offer: &Offer, stated: &Stated) -> Arc<Lease> {
         session.is_recorded().then(|| Keeper::new(session, &call.id, &offer.name, call.request.turn));
     Lease::new(Terms {
         variables: variables(subject, temp),
-        allowance: allowance(subject, temp),
+        allowance: allowance(subject, &session.policy()),
         masks: session.masks().clone(),
         keeper,
         ..Terms::new(subject.effects.clone(), session.policies(), purpose)
@@ -93,18 +93,29 @@ fn variables(subject: &Subject, temp: &[String]) -> Vec<(String, String)> {
 const NO_FILES: [&str; 10] =
     ["mkdir", "rmdir", "mkfifo", "mknod", "ln", "mv", "install", "rsync", "rm", "unlink"];
 
-/// What the processes of a call may do in the sandbox: what was judged that it writes, and temporary files. None where
-/// they run outside. What is merely named to a program opens nothing: it may do anything with that.
-fn allowance(subject: &Subject, temp: &[String]) -> Option<Allowance> {
+/// What the processes of a call may do in the sandbox: what was judged that it writes, temporary files, and what the
+/// tool's own profile comes to. None where they run outside. What is merely named to a program opens nothing: it may do
+/// anything with that.
+fn allowance(subject: &Subject, policy: &Policy) -> Option<Allowance> {
     let touches = subject.effects.touches();
-    if !subject.spec.confined || touches.contains(&Touch::Unconfined) {
+    let profile = subject.spec.profile.as_ref();
+    let is_kept_in = subject.spec.confined || profile.is_some();
+    if !is_kept_in || profile.is_some_and(|profile| profile.off) || touches.contains(&Touch::Unconfined) {
         return None;
     }
-    let mut allowance = Allowance { writable: temp.to_vec(), ..Allowance::default() };
+    let own = profile.map(|profile| {
+        let ground = Ground { roots: &policy.work(), home: policy.home.as_deref() };
+        profile.allowance(&Needs::of(&subject.spec, &subject.effects), ground)
+    });
+    let mut allowance = Allowance { writable: policy.temp.clone(), ..own.unwrap_or_default() };
     for touch in touches {
         match touch {
             Touch::Write(path) => allowance.files.push(path.absolute()),
-            Touch::WriteTree(path) => allowance.writable.push(path.absolute()),
+            Touch::WriteTree(path) => {
+                // What a described tool states may be a file as well, and one that isn't there yet.
+                allowance.files.extend(profile.map(|_| path.absolute()));
+                allowance.writable.push(path.absolute());
+            }
             Touch::Read(_)
             | Touch::ReadTree(_)
             | Touch::Host(_)
@@ -162,7 +173,66 @@ fn program<'l>(line: &'l JudgedLine, named: &LinePath) -> Option<&'l str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_policy::{Dialect, JudgedPath, path_words, read_line};
+    use haft_core::{CallId, Permission, Profile, Reach, Risk, Spec, WorkspaceUse};
+    use haft_policy::{Dialect, JudgedPath, Mode, Pin, path_words, read_line};
+    use serde_json::json;
+
+    fn subject(spec: Spec, effects: Effects<RealPath>) -> Subject {
+        Subject {
+            call: CallId::outer(1),
+            tool: "x".into(),
+            spec: Arc::new(spec),
+            owner: "folder:t".into(),
+            input: Arc::new(json!({})),
+            effects,
+            paths: Vec::new(),
+            permission: Permission::Confirm,
+            read_only: false,
+            mutates: true,
+            risk: Risk::Standard,
+            risk_declared: false,
+            own: None,
+            tool_hash: None,
+            pin: Pin::Known,
+            lines: Vec::new(),
+            hooks: Vec::new(),
+        }
+    }
+
+    fn policy() -> Policy {
+        let mut policy = Policy::new(Mode::Default, RealPath::new("/w", ""));
+        policy.temp.push("/tmp/own".to_owned());
+        policy
+    }
+
+    #[test]
+    fn a_described_tool_gets_what_it_stated_and_what_its_profile_says() {
+        let write = Effects::Only(vec![Touch::WriteTree(RealPath::new("/w", "out"))]);
+        let plain = Spec::new("x", "d").with_profile(Profile::default());
+        let given = allowance(&subject(plain.clone(), write), &policy()).unwrap();
+        assert_eq!(given.writable, ["/tmp/own", "/w/out"]);
+        assert_eq!(given.files, ["/w/out"]);
+        assert_eq!((given.closed, given.network), (vec!["/w".to_owned()], Some(Reach::Closed)));
+        let opened = Profile { workspace: Some(WorkspaceUse::Write), ..Profile::default() };
+        let given = allowance(&subject(plain.with_profile(opened), Effects::none()), &policy()).unwrap();
+        assert!(given.closed.is_empty() && given.writable == ["/tmp/own"]);
+    }
+
+    #[test]
+    fn nothing_holds_a_tool_that_has_no_sandbox_or_was_let_out() {
+        for profile in [Profile::outside(), Profile { off: true, ..Profile::default() }] {
+            let spec = Spec::new("x", "d").with_profile(profile);
+            assert_eq!(allowance(&subject(spec, Effects::Everything), &policy()), None);
+        }
+        assert_eq!(allowance(&subject(Spec::new("x", "d"), Effects::Everything), &policy()), None);
+        let line = || Effects::Only(vec![Touch::Command("true".into())]);
+        let commands = Spec::new("bash", "d").confined();
+        let own = allowance(&subject(commands.clone(), line()), &policy()).unwrap();
+        assert_eq!(own, Allowance { writable: vec!["/tmp/own".to_owned()], ..Allowance::default() });
+        let Effects::Only(mut touches) = line() else { unreachable!() };
+        touches.push(Touch::Unconfined);
+        assert_eq!(allowance(&subject(commands, Effects::Only(touches)), &policy()), None);
+    }
 
     /// What a line in `/w` opens: trees, then files. Its paths are taken by their letters.
     fn opened(text: &str) -> (Vec<String>, Vec<String>) {

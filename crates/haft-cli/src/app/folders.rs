@@ -1,11 +1,12 @@
 //! The tools of a workspace: built in, and from command folders that may change at any time.
 
-use super::{App, adjust::adjust};
+use super::{App, Keys, adjust::adjust};
 use haft_core::{Files, Media, PathArg};
 use haft_os::{FolderWatch, OsMedia, OsProcesses, host};
 use haft_runtime::{
     Catalogue, Handle, Problem, Registrar,
-    settings::{Setting, ToolSetting},
+    find::tool_search,
+    settings::{Setting, ToolSandbox, ToolSetting},
     source::command::{CommandFolders, CommandRoot},
     tool_help, undo_tool,
 };
@@ -38,6 +39,7 @@ pub(crate) struct Tools {
 struct Inner {
     files: Arc<dyn Files>,
     settings: BTreeMap<String, ToolSetting>,
+    keys: Keys,
     paths: Vec<PathBuf>,
     sources: Mutex<Sources>,
 }
@@ -58,23 +60,26 @@ impl Tools {
         let mut problems = app.problems.clone();
         problems.extend(fetch_problems(app));
         problems.extend(exec_problems(app));
+        problems.extend(app.credential_problems());
         catalogue.report("settings", problems);
         let built_in =
             haft_tools::tools_with(ToolSettings { fetch: fetch(app), exec: exec(app) }, media(app))
                 .into_iter()
-                .chain([tool_help(&catalogue), undo_tool()]);
+                .chain([tool_help(&catalogue), tool_search(&catalogue), undo_tool()]);
         let adjusted = built_in.map(|tool| match app.settings.tools.get(tool.spec().name.as_ref()) {
-            Some(setting) => adjust(tool, setting),
+            Some(setting) => adjust(tool, setting, &app.keys),
             None => tool,
         });
         for handle in catalogue.register_all(adjusted, CORE)? {
             handle.keep();
         }
+        catalogue.report("sandbox", sandbox_problems(app, &catalogue));
         let roots = roots(app, files.as_ref());
         let paths = roots.iter().map(|root| PathBuf::from(root.path.absolute())).collect();
         let folders = roots.into_iter().map(CommandFolders::new).collect();
         let sources = Mutex::new(Sources { folders, adjusted: BTreeMap::new() });
-        let inner = Inner { files, settings: app.settings.tools.clone(), paths, sources };
+        let (settings, keys) = (app.settings.tools.clone(), app.keys.clone());
+        let inner = Inner { files, settings, keys, paths, sources };
         let tools = Self { catalogue, inner: Arc::new(inner) };
         tools.sync();
         Ok(tools)
@@ -154,8 +159,9 @@ impl Tools {
         for (name, setting) in &self.inner.settings {
             let is_foreign = snapshot.get(name).is_some_and(|offer| !offer.is_core());
             if is_foreign && !adjusted.contains_key(name) {
-                let setting = setting.clone();
-                if let Ok(handle) = self.catalogue.wrap(name, &by, move |tool| adjust(tool, &setting)) {
+                let (setting, keys) = (setting.clone(), self.inner.keys.clone());
+                if let Ok(handle) = self.catalogue.wrap(name, &by, move |tool| adjust(tool, &setting, &keys))
+                {
                     adjusted.insert(name.clone(), handle);
                 }
             }
@@ -167,8 +173,8 @@ impl Tools {
 fn fetch(app: &App) -> FetchSettings {
     let Some(set) = app.settings.tools.get("fetch") else { return FetchSettings::default() };
     let headers = set.headers.iter().filter_map(|header| {
-        // A header whose value isn't set isn't sent.
-        let value = app.environment.get(&header.value_env)?.to_owned();
+        // A header whose value isn't there, or is no line, isn't sent.
+        let value = app.keys.find(&header.value).ok()?.line().ok()?.to_owned();
         Some(FetchHeader { host: header.host.clone(), name: header.name.clone(), value })
     });
     FetchSettings {
@@ -214,6 +220,23 @@ fn fetch_problems(app: &App) -> Vec<Problem> {
         })
     };
     set.allow_private.iter().filter_map(wrong).collect()
+}
+
+/// Sandboxes of built-in tools: those that run commands have the one of all commands, the others start nothing in one.
+fn sandbox_problems(app: &App, catalogue: &Catalogue) -> Vec<Problem> {
+    let snapshot = catalogue.snapshot();
+    let set = app.settings.tools.iter().filter_map(|(name, tool)| {
+        let sandbox = tool.sandbox.as_ref()?;
+        snapshot.get(name).is_some_and(|offer| offer.is_core()).then_some((name, sandbox))
+    });
+    let problem = |(name, sandbox): (&String, &Setting<ToolSandbox>)| Problem {
+        source: sandbox.origin.scope.name().to_owned(),
+        path: Some(sandbox.origin.path.clone()),
+        line: Some(sandbox.origin.line),
+        text: format!("\"tools.{name}.sandbox\" does nothing, since {name} is built in"),
+        fix: "write [sandbox], which holds for the commands of all built-in tools".to_owned(),
+    };
+    set.map(problem).collect()
 }
 
 /// What decodes pictures, and documents in a child of this program.

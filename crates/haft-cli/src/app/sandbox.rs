@@ -2,7 +2,7 @@
 
 use super::App;
 use haft_core::{Confined, Confinement, Kept, Reach};
-use haft_os::{Sandbox, host};
+use haft_os::{Limits, Sandbox, host};
 use haft_policy::{Confines, Policy, hidden_in, kept_in};
 use haft_runtime::{SPILL_FOLDER, settings::SandboxMode};
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ const SOCKETS: [(&str, &str); 5] = [
     ("CONTAINER_HOST", "unix://"),
     ("DBUS_SESSION_BUS_ADDRESS", "unix:path="),
 ];
+const MIB_BYTES: u64 = 1 << 20;
 
 impl App {
     /// The sandbox, unless the settings switch it off; what the policy denies to be read is hidden in it.
@@ -123,6 +124,16 @@ impl App {
             .filter(|path| path.is_absolute())
             .filter_map(|path| path.to_str().map(str::to_owned))
             .collect()
+    }
+
+    /// What each command may use at most.
+    pub(crate) fn limits(&self) -> Limits {
+        let setting = &self.settings.sandbox;
+        let usual = Limits::default();
+        Limits {
+            processes: setting.processes.as_ref().map_or(usual.processes, |set| set.value),
+            memory: setting.memory_mib.as_ref().map(|set| set.value.saturating_mul(MIB_BYTES)),
+        }
     }
 
     /// What the gates may rely on.

@@ -24,7 +24,7 @@ use crate::{
     words::{Typed, TypedInput},
 };
 use haft_agent::{AgentObserver, ModelSettings};
-use haft_core::{Block, Request, Spec};
+use haft_core::{Block, Credential, Request, Spec};
 use haft_runtime::{Resolved, Session};
 use std::sync::Arc;
 use typed::{ConsoleInput, ConsoleLine, example};
@@ -50,8 +50,8 @@ const SUMMARY_MAX_CHARS: usize = 70;
 /// # Errors
 /// The session can't be opened.
 pub(super) fn console(app: &App) -> anyhow::Result<Status> {
-    let variable = |name: &str| app.environment.get(name).map(str::to_owned);
-    let model = match model::choose(&app.settings, Wanted::default(), &variable) {
+    let lookup = |credential: &Credential| app.keys.find(credential);
+    let model = match model::choose(&app.settings, Wanted::default(), &lookup) {
         Ok(model) => model,
         Err(trouble) => {
             let fix = trouble.fix.unwrap_or_default();

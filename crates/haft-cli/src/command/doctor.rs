@@ -1,69 +1,25 @@
 //! `haft doctor`: what works on this machine, and how to fix what doesn't.
+//!
+//! Each file looks at one part; what can be tried is tried for real.
+
+mod finding;
+mod keys;
+mod layers;
+mod machine;
+mod programs;
+mod servers;
 
 use super::block_on;
 use crate::{app::App, cli::DoctorArgs, print, status::Status, terminal::clean};
-use haft_core::{Cancel, Command, Confined, Layer, Processes, RealPath, Status as Exited, Stdio};
-use haft_os::{Beneath, OsProcesses, host};
-use haft_runtime::settings::SandboxMode;
-use serde::Serialize;
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-    time::Duration,
-};
-
-/// Where programs are looked for without a `PATH`.
-const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-/// Variables that hold keys of model providers.
-const MODEL_KEYS: [&str; 3] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"];
-/// How long a program that does nothing may take.
-const TRUE_TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest text of the kernel's release.
-const RELEASE_MAX_BYTES: u64 = 4_096;
-
-/// How a check went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Health {
-    Ok,
-    Warning,
-    Fault,
-}
-
-/// One check.
-#[derive(Debug, Clone, Serialize)]
-struct Finding {
-    name: &'static str,
-    health: Health,
-    detail: String,
-    fix: Option<String>,
-}
-
-impl Finding {
-    fn ok(name: &'static str, detail: impl Into<String>) -> Self {
-        Self { name, health: Health::Ok, detail: detail.into(), fix: None }
-    }
-
-    fn warning(name: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { name, health: Health::Warning, detail: detail.into(), fix: Some(fix.into()) }
-    }
-
-    fn fault(name: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { name, health: Health::Fault, detail: detail.into(), fix: Some(fix.into()) }
-    }
-}
+use finding::{Finding, Health};
+use haft_core::Credentials as _;
 
 /// Looks at everything that haft leans on.
 ///
 /// # Errors
 /// No thread can be started.
 pub(super) fn doctor(app: &App, args: &DoctorArgs) -> anyhow::Result<Status> {
-    let mut findings = vec![kernel(), beneath(), block_on(async { Ok(supervisor(app).await) })?];
-    findings.extend(programs(app));
-    findings.extend([state(app), environment(app), trust(app)]);
-    findings.extend(problems(app));
-    findings.push(model_keys(app));
-    findings.extend(sandbox(app));
+    let findings = all(app, args)?;
     let healthy = findings.iter().all(|finding| finding.health != Health::Fault);
     if args.json {
         print::json(&serde_json::json!({"healthy": healthy, "checks": findings}))?;
@@ -74,7 +30,7 @@ pub(super) fn doctor(app: &App, args: &DoctorArgs) -> anyhow::Result<Status> {
                 Health::Warning => "warning",
                 Health::Fault => "fault  ",
             };
-            print::line(&format!("{mark}  {}: {}", finding.name, clean(&finding.detail)));
+            print::line(&format!("{mark}  {}: {}", clean(&finding.name), clean(&finding.detail)));
             if let Some(fix) = &finding.fix {
                 print::line(&format!("         fix: {}", clean(fix)));
             }
@@ -83,67 +39,23 @@ pub(super) fn doctor(app: &App, args: &DoctorArgs) -> anyhow::Result<Status> {
     Ok(if healthy { Status::Completed } else { Status::Failed })
 }
 
-fn kernel() -> Finding {
-    let release = host::read_file(Path::new("/proc/sys/kernel/osrelease"), RELEASE_MAX_BYTES).ok().flatten();
-    match release.and_then(|bytes| String::from_utf8(bytes).ok()) {
-        Some(release) => Finding::ok("kernel", release.trim()),
-        None => Finding::warning("kernel", "its release can't be read", "mount /proc"),
-    }
-}
-
-fn beneath() -> Finding {
-    match Beneath::detect() {
-        Beneath::Kernel => Finding::ok("paths", "openat2 opens files beneath their root"),
-        Beneath::Walk => Finding::warning(
-            "paths",
-            "openat2 doesn't work; paths are walked part by part, which is as safe and slower",
-            "use Linux 5.6 or newer, and a container whose filter lets openat2 pass",
-        ),
-    }
-}
-
-async fn supervisor(app: &App) -> Finding {
-    let command = Command {
-        deadline: Some(TRUE_TIMEOUT),
-        ..Command::new(vec!["true".to_owned()], RealPath::new(&app.place.workspace, ""))
-    };
-    let processes = OsProcesses::new(app.environment.clone());
-    let mut ignore = |_: Stdio, _: &[u8]| {};
-    match processes.run(command, &Cancel::new(), &mut ignore).await {
-        Ok(exit) if exit.status == Exited::Code(0) => {
-            Finding::ok("processes", "commands run beneath a supervisor that ends all they start")
-        }
-        Ok(exit) => Finding::fault(
-            "processes",
-            format!("`true` ended with {:?}", exit.status),
-            "look for a filter that stops prctl, clone or signals in this container",
-        ),
-        Err(failure) => {
-            Finding::fault("processes", failure.text, "make `true` available on the PATH and allow processes")
-        }
-    }
-}
-
-fn programs(app: &App) -> Vec<Finding> {
-    let path = app.environment.get("PATH").unwrap_or(DEFAULT_PATH);
-    let find = |program: &str| -> Option<PathBuf> {
-        path.split(':').map(|folder| Path::new(folder).join(program)).find(|file| host::is_executable(file))
-    };
-    let program = |name: &'static str, missing: Finding| match find(name) {
-        Some(at) => Finding::ok(name, at.to_string_lossy()),
-        None => missing,
-    };
-    vec![
-        program("sh", Finding::fault("sh", "not on the PATH; commands can't run", "install a POSIX shell")),
-        program(
-            "bash",
-            Finding::warning("bash", "not on the PATH; the bash tool has to make do with sh", "install bash"),
-        ),
-        program(
-            "git",
-            Finding::warning("git", "not on the PATH; the model can't look at history", "install git"),
-        ),
-    ]
+fn all(app: &App, args: &DoctorArgs) -> anyhow::Result<Vec<Finding>> {
+    let (supervisor, git, servers) = block_on(async {
+        let supervisor = machine::supervisor(app).await;
+        Ok((supervisor, programs::git(app).await, servers::servers(app, args.mcp).await))
+    })?;
+    let mut findings = vec![machine::kernel(), machine::beneath(), supervisor, machine::control_groups(app)];
+    findings.extend(programs::shells(app));
+    findings.push(git);
+    findings.extend(programs::runners(app));
+    findings.extend([state(app), environment(app), trust(app)]);
+    findings.extend(problems(app));
+    let stored = app.keys.vault.list();
+    findings.push(keys::model_keys(app, stored.as_deref().unwrap_or_default()));
+    findings.extend(keys::secrets(app, &stored));
+    findings.extend(layers::sandbox(app));
+    findings.extend(servers);
+    Ok(findings)
 }
 
 fn state(app: &App) -> Finding {
@@ -205,95 +117,4 @@ fn problems(app: &App) -> Vec<Finding> {
         Finding::warning("settings and tools", format!("{place}: {}", problem.text), problem.fix)
     });
     shown.collect()
-}
-
-/// Names only: a value never leaves the environment by this command.
-fn model_keys(app: &App) -> Finding {
-    let set = app.settings.models.values().filter_map(|model| model.api_key_env.as_deref());
-    let names: BTreeSet<&str> = MODEL_KEYS.into_iter().chain(set).collect();
-    let is_there = |name: &&str| app.environment.get(name).is_some_and(|value| !value.is_empty());
-    let present: Vec<&str> = names.into_iter().filter(is_there).collect();
-    if present.is_empty() {
-        Finding::warning(
-            "model keys",
-            "none in the environment; `haft run` needs one, all else works without",
-            "export ANTHROPIC_API_KEY or OPENAI_API_KEY, or name another variable with apiKeyEnv in [models.NAME]",
-        )
-    } else {
-        Finding::ok("model keys", present.join(", "))
-    }
-}
-
-/// Each layer that was tried, and how to get the ones that don't work.
-fn sandbox(app: &App) -> Vec<Finding> {
-    let Some(sandbox) = app.sandbox(&app.policy()) else {
-        return vec![Finding::warning(
-            "sandbox",
-            "switched off: commands that are allowed run with all of your rights",
-            "take mode = \"off\" out of [sandbox]",
-        )];
-    };
-    let Confined { layers, gaps, .. } = sandbox.confined();
-    let missing = |layer: Layer| !layers.contains(&layer);
-    let names: Vec<&str> = layers.iter().map(|layer| layer.name()).collect();
-    let mut findings = Vec::new();
-    if missing(Layer::Namespaces) {
-        findings.push(Finding::warning(
-            "sandbox: namespaces",
-            "a process can't have mounts and a network of its own here",
-            namespaces_fix(),
-        ));
-    }
-    if missing(Layer::Landlock) {
-        findings.push(Finding::warning(
-            "sandbox: landlock",
-            "the kernel has no Landlock, or doesn't use it",
-            "use Linux 5.13 or newer, with landlock in the list of lsm= at its start (/sys/kernel/security/lsm shows it)",
-        ));
-    }
-    if missing(Layer::Seccomp) {
-        findings.push(Finding::warning(
-            "sandbox: seccomp",
-            "system calls can't be refused here",
-            "use a kernel with CONFIG_SECCOMP_FILTER, on x86-64, aarch64 or riscv64",
-        ));
-    }
-    let detail = format!("commands run in {}", names.join(", "));
-    findings.insert(
-        0,
-        if gaps.is_empty() {
-            Finding::ok("sandbox", detail)
-        } else {
-            let required = app.settings.sandbox.mode() == SandboxMode::Required;
-            let what =
-                if required { "required, so no command runs" } else { "they aren't kept from everything" };
-            let text = format!("{detail}; {what}: {}", gaps.join("; "));
-            if required {
-                Finding::fault("sandbox", text, "mend what is named below, or set mode = \"preferred\"")
-            } else {
-                Finding::warning("sandbox", text, "mend what is named below")
-            }
-        },
-    );
-    findings
-}
-
-/// What most likely stands in the way.
-fn namespaces_fix() -> String {
-    let read = |path: &str| {
-        let bytes = host::read_file(Path::new(path), RELEASE_MAX_BYTES).ok().flatten()?;
-        Some(String::from_utf8_lossy(&bytes).trim().to_owned())
-    };
-    if read("/proc/sys/user/max_user_namespaces").as_deref() == Some("0") {
-        return "sudo sysctl -w user.max_user_namespaces=15000".to_owned();
-    }
-    if read("/proc/sys/kernel/unprivileged_userns_clone").as_deref() == Some("0") {
-        return "sudo sysctl -w kernel.unprivileged_userns_clone=1".to_owned();
-    }
-    if read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").as_deref() == Some("1") {
-        return "allow it for haft by an AppArmor profile (`userns,`), or sudo sysctl -w \
-                kernel.apparmor_restrict_unprivileged_userns=0"
-            .to_owned();
-    }
-    "use Linux 5.12 or newer; in a container, let unshare and mount pass its filter".to_owned()
 }

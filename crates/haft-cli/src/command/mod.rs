@@ -12,6 +12,7 @@ mod new;
 mod permissions;
 mod rules;
 mod run;
+mod secret;
 mod serve;
 mod settings_file;
 mod test;
@@ -79,6 +80,7 @@ pub(crate) fn dispatch(cli: Cli, environment: Environment) -> anyhow::Result<Sta
             }
         },
         Command::Trust(args) => trust::trust(&App::load(environment, common)?, &args),
+        Command::Secret(args) => secret::secret(&App::load(environment, common)?, &args),
         Command::Log(args) => log::log(&App::load(environment, common)?, &args),
         Command::Undo(args) => undo::undo(&App::load(environment, common)?, &args),
         Command::Doctor(args) => doctor::doctor(&App::load(environment, common)?, &args),

@@ -24,6 +24,7 @@ mod rules;
 mod sandbox;
 mod secrets;
 mod serving;
+mod stored;
 mod taint;
 mod terminal;
 mod together;

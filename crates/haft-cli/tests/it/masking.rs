@@ -116,6 +116,54 @@ fn a_placeholder_is_the_same_in_all_sessions_and_goes_back_into_its_file_only() 
 }
 
 #[test]
+fn a_placeholder_is_handed_to_no_program() {
+    let place = Place::new();
+    let placeholder = "[secret:github-token:3f9a2c41]";
+    for (tool, input) in [
+        ("bash", json!({"command": format!("echo {placeholder} > made")})),
+        ("exec", json!({"program": "touch", "args": ["made", placeholder]})),
+        ("exec", json!({"program": "tee", "args": ["made"], "stdin": placeholder})),
+        ("git", json!({"action": "commit", "message": format!("Use {placeholder}")})),
+        ("packages", json!({"action": "install", "manager": "npm", "names": [placeholder]})),
+    ] {
+        let ran = call(&place, tool, &input);
+        let said = ran.out.clone() + &ran.err;
+        assert!(
+            ran.status != 0 && said.contains("shown in the place of a secret"),
+            "{tool} {input}: {ran:?}"
+        );
+    }
+    assert_eq!(place.read("made"), None);
+}
+
+/// The lines of a key that never was one.
+fn key() -> Vec<String> {
+    let row = "q8Zt3nV7cX1mK4wPx2Ld9sYtB6hR5jGfA0eUq8Zt3nV7cX1mK4wPx2Ld9sYtB6hR";
+    let rows = (0..8).map(|at| format!("{}{}", &row[at * 3..], &row[..at * 3]));
+    let begin = ["-----BEGIN RSA ", "PRIVATE KEY-----"].concat();
+    std::iter::once(begin.clone()).chain(rows).chain([begin.replace("BEGIN", "END")]).collect()
+}
+
+#[test]
+fn no_row_of_a_key_leaves_by_a_listing_of_its_file() {
+    let place = Place::new();
+    place.write("deploy.txt", &format!("{}\n", key().join("\n")));
+    let calls = [
+        ("read", json!({"path": "deploy.txt", "offset": 3})),
+        ("read", json!({"path": "deploy.txt", "offset": 3, "limit": 5})),
+        ("grep", json!({"pattern": "[a-z]", "path": "deploy.txt"})),
+        ("bash", json!({"command": "grep -rn . deploy.txt; tail -n 4 deploy.txt; sed 's/^/+/' deploy.txt"})),
+        ("bash", json!({"command": "sed -n 3,8p deploy.txt; sed 's/^/# /' deploy.txt | tail -n +2"})),
+    ];
+    for (tool, input) in calls {
+        let ran = call(&place, tool, &input);
+        assert!(ran.out.contains("[secret:private-key:"), "{tool} {input}: {ran:?}");
+        let said = ran.out.clone() + &ran.err;
+        assert!(key()[1..9].iter().all(|row| !said.contains(row.as_str())), "{tool} {input}: {ran:?}");
+    }
+}
+
+#[test]
 fn masking_can_be_switched_off_by_the_user_alone() {
     let place = Place::new();
     place.write("t", &token());

@@ -25,7 +25,11 @@ fn tools_are_listed_shown_and_found() {
     let near = place.run(&["tools", "show", "raed"]).with(2);
     assert!(near.err.contains("read"), "{near:?}");
     let found = place.run(&["tools", "search", "grep", "--json"]).with(0).json();
-    assert_eq!(found[0]["name"], "grep");
+    assert_eq!((&found["tools"][0]["name"], &found["tools"][0]["named"]), (&"grep".into(), &true.into()));
+    let few = place.run(&["tools", "search", "files", "--limit", "2"]).with(0);
+    assert_eq!(few.out.lines().count(), 3, "{few:?}");
+    assert!(few.err.contains("more fit less well"), "{few:?}");
+    assert!(place.run(&["tools", "search", "…"]).with(2).err.contains("nothing to look for"));
 }
 
 #[test]
@@ -91,4 +95,79 @@ fn the_doctor_names_keys_and_never_shows_them() {
     for check in checks.iter().filter(|check| check["health"] != "ok") {
         assert!(check["fix"].is_string(), "{check}");
     }
+}
+
+#[test]
+fn the_doctor_tells_each_layer_the_shells_and_what_nobody_here_can_check() {
+    let place = Place::new();
+    place.write("go.mod", "module m\n");
+    let mut command = place.command(&["doctor", "--json"]);
+    // Just what the checks themselves need.
+    let bin = place.workspace().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    for program in ["sh", "true", "git"] {
+        let path = std::env::var("PATH").unwrap();
+        let found =
+            path.split(':').map(|folder| std::path::Path::new(folder).join(program)).find(|at| at.exists());
+        std::os::unix::fs::symlink(found.unwrap(), bin.join(program)).unwrap();
+    }
+    let output = command.env("PATH", &bin).output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let checks = report["checks"].as_array().unwrap();
+    let all = |name: &str| checks.iter().filter(|check| check["name"] == name).cloned().collect::<Vec<_>>();
+    for layer in ["namespaces", "bubblewrap", "landlock", "seccomp"] {
+        assert_eq!(all(&format!("sandbox: {layer}")).len(), 1, "{layer}");
+    }
+    assert_eq!(all("control groups").len(), 1);
+    assert_eq!(
+        (all("sh")[0]["health"].as_str(), all("bash")[0]["health"].as_str()),
+        (Some("ok"), Some("warning"))
+    );
+    assert!(
+        all("git")[0]["detail"].as_str().unwrap().starts_with(|c: char| c.is_ascii_digit()),
+        "{checks:?}"
+    );
+    let missing = all("runners").into_iter().find(|check| check["health"] == "warning").unwrap();
+    assert!(
+        missing["detail"].as_str().unwrap().contains("go.mod") && missing["fix"] == "install Go",
+        "{missing}"
+    );
+    assert!(all("mcp servers")[0]["detail"].as_str().unwrap().contains("no .mcp.json"));
+}
+
+#[test]
+fn the_doctor_starts_servers_only_when_told_and_in_a_trusted_workspace() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let servers = serde_json::json!({"mcpServers": {
+        "here": {"command": "./serve.sh"},
+        "gone": {"command": "no-such-program"},
+        "keyed": {"command": "sh", "env": {"KEY": "${HAFT_TEST_UNSET}"}},
+        "far": {"url": "https://example.org/mcp?key=s3cr3t"},
+    }});
+    place.write(".mcp.json", &servers.to_string());
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"little","version":"1"}}}"#;
+    place.write("serve.sh", &format!("#!/bin/sh\nread line\ntouch started\necho '{answer}'\n"));
+    let program = place.workspace().join("serve.sh");
+    std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let looked = |words: &[&str]| {
+        let report = place.run(words).json();
+        let checks = report["checks"].as_array().unwrap().clone();
+        move |name: &str| {
+            let check = checks.iter().find(|check| check["name"] == format!("mcp: {name}")).unwrap();
+            format!("{} {} {}", check["health"], check["detail"], check["fix"])
+        }
+    };
+    let of = looked(&["doctor", "--json"]);
+    assert!(of("here").contains("ok") && of("here").contains("--mcp"), "{}", of("here"));
+    assert!(of("gone").contains("no-such-program isn't there"), "{}", of("gone"));
+    assert!(of("keyed").contains("HAFT_TEST_UNSET"), "{}", of("keyed"));
+    assert!(of("far").contains("https://example.org/mcp;") && !of("far").contains("s3cr3t"), "{}", of("far"));
+    let of = looked(&["doctor", "--json", "--mcp"]);
+    assert!(of("here").contains("isn't trusted"), "{}", of("here"));
+    assert!(place.read("started").is_none());
+    place.run(&["trust"]).with(0);
+    let of = looked(&["doctor", "--json", "--mcp"]);
+    assert!(of("here").contains("answers as little 1"), "{}", of("here"));
+    assert!(place.read("started").is_some());
 }

@@ -27,6 +27,7 @@ fn case_f39_a_turn_killed_in_the_middle_gives_each_call_one_outcome_on_resume() 
     let place = Place::new();
     let hold = json!({
         "name": "hold", "description": "Holds on.", "command": HOLD, "concurrencySafe": true, "effects": {},
+        "capabilities": ["fs.write"],
     });
     place.write(".haft/tools/hold/tool.json", &hold.to_string());
     let turn = json!({"calls": [

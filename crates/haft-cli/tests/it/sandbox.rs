@@ -119,6 +119,98 @@ fn what_runs_outside_by_itself_is_no_program_that_a_command_put_there() {
     }
 }
 
+/// A command folder that runs a shell line; further fields of its manifest as given.
+fn tool(place: &Place, name: &str, line: &str, more: &Value) {
+    let mut manifest = json!({"name": name, "description": "A tool under test.", "command": line});
+    manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    place.write(&format!(".haft/tools/{name}/tool.json"), &manifest.to_string());
+}
+
+#[test]
+fn a_command_folder_is_kept_in_by_what_it_declares() {
+    let place = place();
+    if !is_whole(&place) {
+        return;
+    }
+    let makes = r#"echo x > "$HAFT_WORKSPACE/made""#;
+    tool(&place, "reads", makes, &json!({"capabilities": ["fs.read"]}));
+    let ran = place.run(&["call", "--yes", "reads", "{}"]).with(1);
+    let said = ran.out + &ran.err;
+    assert!(said.contains("Read-only file system") && said.contains("\"fs.write\""), "{said}");
+    assert!(place.read("made").is_none());
+    let inside = [
+        ("says-nothing", makes, json!({})),
+        ("writes", makes, json!({"capabilities": ["fs.write"]})),
+        ("states", r#"echo x > "$HAFT_WORKSPACE/out/made""#, json!({"effects": {"writes": ["out"]}})),
+        ("keeps-notes", r#"echo x > "$TMPDIR/note" && cat "$TMPDIR/note""#, json!({"readOnly": true})),
+    ];
+    fs::create_dir(place.workspace().join("out")).unwrap();
+    for (name, line, more) in inside {
+        tool(&place, name, line, &more);
+        place.run(&["call", "--yes", name, "{}"]).with(0);
+    }
+    assert!(place.read("made").is_some() && place.read("out/made").is_some());
+    // Stated is what is written, and nothing beside it.
+    tool(&place, "strays", makes, &json!({"effects": {"writes": ["out"]}}));
+    place.run(&["call", "--yes", "strays", "{}"]).with(1);
+    let object = place.run(&["call", "--yes", "--json", "writes", "{}"]).with(0).json();
+    assert_eq!(object["metadata"]["sandbox"]["gaps"], json!([]), "{object}");
+}
+
+#[test]
+fn what_a_command_folder_asks_for_beyond_is_in_the_question_and_then_holds() {
+    let place = place();
+    if !is_whole(&place) {
+        return;
+    }
+    let cache = place.beside("cache");
+    let makes = format!("echo x > {}/made", cache.display());
+    let more = json!({"sandbox": {"writable": [cache], "network": ["api.example"]}, "permission": "auto"});
+    tool(&place, "caches", &makes, &more);
+    let asked = place.run(&["call", "caches", "{}"]).with(3);
+    assert!(asked.err.contains("it asks to reach api.example and to change"), "{asked:?}");
+    assert!(!cache.exists());
+    place.run(&["call", "--yes", "caches", "{}"]).with(0);
+    assert!(cache.join("made").exists());
+    place.run(&["call", "caches", "{}"]).with(0);
+    // The user's own word holds over the manifest's.
+    place.write_home("config.toml", "[tools.caches]\nsandbox = 'on'\n");
+    place.run(&["call", "caches", "{}"]).with(1);
+    let shown = place.run(&["tools", "show", "caches"]).with(0);
+    assert!(shown.out.contains("changes the workspace, reaches nobody"), "{shown:?}");
+}
+
+#[test]
+fn a_command_folder_that_wants_out_is_asked_each_time_unless_the_user_lets_it_out() {
+    let place = place();
+    if !is_whole(&place) {
+        return;
+    }
+    let outside = place.beside("file");
+    let more = json!({"sandbox": {"off": true}});
+    tool(&place, "wants-out", &format!("touch {}", outside.display()), &more);
+    place.write_home("config.toml", "[permissions]\nallow = ['wants-out']\n");
+    place.run(&["call", "--yes", "wants-out", "{}"]).with(0);
+    assert!(outside.exists());
+    let asked = place.run(&["call", "wants-out", "{}"]).with(3);
+    assert!(asked.err.contains("outside the sandbox"), "{asked:?}");
+    place.write_home(
+        "config.toml",
+        "[permissions]\nallow = ['wants-out']\n[tools.wants-out]\nsandbox = 'off'\n",
+    );
+    place.run(&["call", "wants-out", "{}"]).with(0);
+    place.write_home(
+        "config.toml",
+        "[permissions]\nallow = ['wants-out']\n[tools.wants-out]\nsandbox = 'on'\n",
+    );
+    fs::remove_file(&outside).unwrap();
+    place.run(&["call", "wants-out", "{}"]).with(1);
+    assert!(!outside.exists());
+    place.write_home("config.toml", "[tools.bash]\nsandbox = 'off'\n");
+    let problems = place.run(&["tools", "--problems"]);
+    assert!((problems.out + &problems.err).contains("bash is built in"), "it says so");
+}
+
 #[test]
 fn what_was_allowed_outside_can_be_done() {
     let place = place();

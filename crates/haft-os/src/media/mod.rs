@@ -3,7 +3,7 @@
 //! Pictures are decoded here, with limits on their size and on the memory that takes. The PDF library panics,
 //! recurses and loops on documents that are made for it, so that it only ever runs in a child process with a
 //! deadline and limits on memory and processor time. The child is the program itself, which therefore has to
-//! call [`serve_child`] first of all; a program that doesn't gives no PDF text, rather than being started a
+//! call [`crate::serve_child`] first of all; a program that doesn't gives no PDF text, rather than being started a
 //! second time.
 
 #[cfg(feature = "pdf")]
@@ -39,7 +39,7 @@ struct Child {
 impl OsMedia {
     /// Decodes pictures, and PDF documents in a child of this very program.
     ///
-    /// Only for a program whose `main` calls [`serve_child`] before anything else.
+    /// Only for a program whose `main` calls [`crate::serve_child`] before anything else.
     pub fn of_this_program(processes: Arc<dyn Processes>) -> Self {
         let program = std::env::current_exe().ok().and_then(|path| path.into_os_string().into_string().ok());
         match program {
@@ -48,7 +48,7 @@ impl OsMedia {
         }
     }
 
-    /// Reads PDF documents in a child that this command starts; it must come to [`serve_child`].
+    /// Reads PDF documents in a child that this command starts; it must come to [`crate::serve_child`].
     #[must_use]
     pub fn with_child(mut self, processes: Arc<dyn Processes>, argv: Vec<String>) -> Self {
         self.child = Some(Child { processes, argv });
@@ -82,8 +82,8 @@ impl Media for OsMedia {
     }
 }
 
-/// Does a child's work and ends the process, where it was started for that; else does nothing.
-pub fn serve_child() {
+/// Reads a document and ends the process, where it was started for that; else does nothing.
+pub(crate) fn serve_child() {
     #[cfg(feature = "pdf")]
     if let Some(pages) = std::env::var_os(pdf::PAGES) {
         pdf_child::serve(&pages.to_string_lossy());

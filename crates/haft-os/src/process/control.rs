@@ -38,7 +38,12 @@ pub(super) enum Record {
         /// The system's error.
         errno: i32,
     },
+    /// What bubblewrap was to put up is there, and the program is started in it.
+    Inside,
 }
+
+/// The step of a [`Record::Failed`] that is the start of the program itself.
+pub(super) const START: i32 = 100;
 
 impl Record {
     /// The record on the socket. Called between `fork` and `exec`: it must not allocate.
@@ -48,6 +53,7 @@ impl Record {
             Self::Ended { pid, status } => [2, pid, status],
             Self::Gone => [3, 0, 0],
             Self::Failed { step, errno } => [4, step, errno],
+            Self::Inside => [5, 0, 0],
         };
         let mut bytes = [0; RECORD_BYTES];
         for (to, from) in bytes.iter_mut().zip(words.into_iter().flat_map(i32::to_ne_bytes)) {
@@ -65,9 +71,16 @@ impl Record {
             (2, pid, status) => Some(Self::Ended { pid, status }),
             (3, ..) => Some(Self::Gone),
             (4, step, errno) => Some(Self::Failed { step, errno }),
+            (5, ..) => Some(Self::Inside),
             _ => None,
         }
     }
+}
+
+/// All whole records of what came over a socket.
+pub(super) fn records(bytes: &[u8]) -> Vec<Record> {
+    let whole = bytes.chunks_exact(RECORD_BYTES);
+    whole.filter_map(|one| Record::from_bytes(one.try_into().ok()?)).collect()
 }
 
 /// haft's end. While it is open the tree may live; dropping it has the tree killed.
@@ -143,6 +156,11 @@ impl Control {
         self.wake();
     }
 
+    /// Another handle on this end, for whoever may have to have the tree killed.
+    pub(super) fn copy(&self) -> io::Result<OwnedFd> {
+        Ok(rustix::io::fcntl_dupfd_cloexec(&self.stream, 0)?)
+    }
+
     /// A program may have stopped its supervisor.
     fn wake(&self) {
         if let Some(supervisor) = &self.supervisor {
@@ -173,10 +191,14 @@ mod tests {
             Record::Ended { pid: 77, status: 0x0900 },
             Record::Gone,
             Record::Failed { step: 4, errno: 1 },
+            Record::Inside,
         ];
         for record in records {
             assert_eq!(Record::from_bytes(record.to_bytes()), Some(record));
         }
         assert_eq!(Record::from_bytes([0; RECORD_BYTES]), None);
+        let mut sent: Vec<u8> = records.iter().flat_map(|record| record.to_bytes()).collect();
+        sent.push(1);
+        assert_eq!(super::records(&sent), records);
     }
 }

@@ -1,6 +1,12 @@
 //! Starts a command: pipes, environment, folder, supervisor; and says why where that fails.
 
-use super::{control::Control, supervisor};
+use super::{
+    cgroup::Group,
+    control::{Control, START},
+    limits::{Bounds, Limits},
+    storm::Storm,
+    supervisor::{self, Around},
+};
 use crate::{
     environment::Environment,
     sandbox::{self, Plan, Proxy, Sandbox, Scene},
@@ -12,7 +18,7 @@ use rustix::{
 };
 use std::{
     io,
-    os::fd::OwnedFd,
+    os::{fd::OwnedFd, unix::net::UnixStream},
     path::{Path, PathBuf},
     process::{Command as StdCommand, Stdio},
 };
@@ -44,23 +50,98 @@ pub(super) struct Launched {
     pub(super) report: Option<NamedTempFile>,
     /// What holds it in, and what lives as long as it does.
     pub(super) held: Option<Held>,
+    /// Who counts its processes and ends them.
+    pub(super) keepers: Keepers,
+}
+
+/// What bounds and ends a command besides its supervisor.
+#[derive(Default)]
+pub(super) struct Keepers {
+    /// Its control group.
+    pub(super) group: Option<Group>,
+    /// Who counts its processes, where the kernel doesn't.
+    storm: Option<Storm>,
+}
+
+impl Keepers {
+    /// What has to be said of the command's end.
+    pub(super) fn last_words(&self) -> Option<String> {
+        self.storm.as_ref().and_then(Storm::last_words).or_else(|| self.group.as_ref()?.last_words())
+    }
 }
 
 /// What stands around a confined command.
 pub(super) struct Held {
-    /// Whether the first process of the tree isn't the program but of namespaces.
-    pub(super) has_first: bool,
+    /// How many processes of haft's stand between the supervisor and the program.
+    pub(super) frames: usize,
+    /// What was to be started, and where.
+    program: (String, String),
     confined: Confined,
     scene: Scene,
     _proxy: Option<Proxy>,
 }
 
 impl Held {
+    /// Whether it is only known later that the program was started.
+    pub(super) fn is_through(&self) -> bool {
+        self.frames > 1
+    }
+
     /// What it was kept in by, and what was found when nothing of it was left. Blocking.
     pub(super) fn end(self) -> Confined {
         let mut confined = self.confined;
         self.scene.end(&mut confined);
         confined
+    }
+
+    /// Why the program wasn't started in there; by a record, where one came.
+    pub(super) fn refused(&self, failed: Option<(i32, i32)>) -> Failure {
+        let (program, folder) = &self.program;
+        match failed {
+            Some((START, errno)) => not_started(program, folder, &io::Error::from_raw_os_error(errno)),
+            Some((step, errno)) => no_sandbox(step, errno),
+            None => Failure::new(
+                FailureKind::Unavailable,
+                "the sandbox couldn't be put up by bubblewrap, so nothing ran; try again, or tell the user to run \
+                 `haft doctor`",
+            ),
+        }
+    }
+}
+
+/// What is made ready for a confined command.
+struct Prepared {
+    plan: Plan,
+    port: Option<UnixStream>,
+    confined: Confined,
+    scene: Scene,
+}
+
+impl Prepared {
+    /// # Errors
+    /// As [`haft_core::Processes::run`]: the sandbox can't be prepared, or isn't whole where it has to be.
+    fn new(
+        command: &Command,
+        sandbox: Option<&Sandbox>,
+        limits: Limits,
+        folder: &OwnedFd,
+    ) -> Result<Option<Self>, Failure> {
+        let (Some(allowance), Some(sandbox)) = (&command.confined, sandbox) else { return Ok(None) };
+        let own = sandbox.own(allowance)?;
+        let confined = limits.named_in(sandbox.confined_as(&own));
+        sandbox::require(own.required, &confined)?;
+        let scene = sandbox.scene(&own, allowance)?;
+        let path = command.cwd.absolute();
+        let (plan, port) = Plan::new(&scene.confinement, &scene.allowed, sandbox.layers(), (&path, folder))?;
+        Ok(Some(Self { plan, port, confined, scene }))
+    }
+
+    /// What tells programs of the proxy, where there is one.
+    fn variables(&self) -> Vec<(String, String)> {
+        match (&self.port, &self.scene.confinement.network) {
+            (Some(_), Reach::Hosts(hosts)) => sandbox::variables(hosts),
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -72,6 +153,7 @@ pub(super) fn launch(
     command: Command,
     environment: &Environment,
     sandbox: Option<&Sandbox>,
+    limits: Limits,
 ) -> Result<Launched, Failure> {
     let Some((program, arguments)) = command.argv.split_first() else {
         return Err(Failure::invalid("the command is empty; name a program to run"));
@@ -81,7 +163,15 @@ pub(super) fn launch(
         Some(sandbox) if !program.contains('/') => Some(beyond_reach(program, environment, sandbox)?),
         _ => None,
     };
-    let mut os = StdCommand::new(file.as_deref().unwrap_or(Path::new(program)));
+    let prepared = Prepared::new(&command, sandbox, limits, &folder)?;
+    let mut os = match prepared.as_ref().and_then(|prepared| prepared.plan.through()) {
+        Some(through) => {
+            let mut os = through.command();
+            os.arg(program);
+            os
+        }
+        None => StdCommand::new(file.as_deref().unwrap_or(Path::new(program))),
+    };
     os.args(arguments)
         .env_clear()
         .envs(environment.for_child())
@@ -90,48 +180,45 @@ pub(super) fn launch(
     if let Some(report) = &report {
         os.env(REPORT, report.path());
     }
-    let prepared = match (&command.confined, sandbox) {
-        (Some(allowance), Some(sandbox)) => {
-            sandbox.require()?;
-            let scene = sandbox.scene(allowance)?;
-            let path = command.cwd.absolute();
-            let (plan, port) =
-                Plan::new(&scene.confinement, &scene.allowed, sandbox.layers(), (&path, &folder))?;
-            if let (Some(_), Reach::Hosts(hosts)) = (&port, &scene.confinement.network) {
-                os.envs(sandbox::variables(hosts));
-            }
-            Some((plan, port, scene, sandbox))
-        }
-        _ => None,
-    };
+    os.envs(prepared.as_ref().map(Prepared::variables).unwrap_or_default());
     let (plan, rest) = match prepared {
-        Some((plan, port, scene, sandbox)) => (Some(plan), Some((port, scene, sandbox))),
+        Some(Prepared { plan, port, confined, scene }) => (Some(plan), Some((port, confined, scene))),
         None => (None, None),
     };
-    let has_first = plan.as_ref().is_some_and(Plan::has_namespaces);
+    let frames = plan.as_ref().map_or(0, Plan::frames);
     let mut plumbed =
         plumb(&mut os, command.merged, !command.stdin.is_empty()).map_err(|fault| no_pipe(&fault))?;
-    supervisor::put_between(&mut os, &plumbed.theirs, &folder, plan).map_err(|fault| no_pipe(&fault))?;
+    let group = Group::new(limits);
+    let is_own_user = plan.as_ref().is_some_and(Plan::is_own_user);
+    let bounds = Bounds::new(limits, group.as_ref(), is_own_user);
+    let is_loose = bounds.are_loose(group.as_ref());
+    let around = Around { plan, bounds };
+    supervisor::put_between(&mut os, &plumbed.theirs, &folder, around).map_err(|fault| no_pipe(&fault))?;
     let mut os = TokioCommand::from(os);
     let mut child = os.spawn().map_err(|fault| match plumbed.control.failed_step() {
         Some((step, errno)) => no_sandbox(step, errno),
-        None => not_started(program, &command, &fault),
+        None => not_started(program, &command.cwd.absolute(), &fault),
     })?;
     // With it go haft's copies of the child's ends, without which no end would ever be seen.
     drop(os);
     drop(plumbed.theirs);
     let supervisor = child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or_default();
     plumbed.control.supervised_by(supervisor);
+    let watch = |control| Storm::watch(supervisor, limits.processes, control);
+    let storm = if is_loose { plumbed.control.copy().ok().map(watch) } else { None };
     let held = match rest {
-        Some((port, scene, sandbox)) => {
+        Some((port, confined, scene)) => {
             let proxy = match (port, &scene.confinement.network) {
-                (Some(port), Reach::Hosts(hosts)) => {
-                    Some(Proxy::serve(&port, hosts).map_err(|fault| no_pipe(&fault))?)
-                }
+                (Some(port), Reach::Hosts(hosts)) => match Proxy::serve(&port, hosts) {
+                    Ok(proxy) => Some(proxy),
+                    // Then bubblewrap failed, of which its end will tell.
+                    Err(_) if frames > 1 => None,
+                    Err(fault) => return Err(no_pipe(&fault)),
+                },
                 _ => None,
             };
-            let confined = sandbox.confined();
-            Some(Held { has_first, confined, scene, _proxy: proxy })
+            let program = (program.clone(), command.cwd.absolute());
+            Some(Held { frames, program, confined, scene, _proxy: proxy })
         }
         None => None,
     };
@@ -145,6 +232,7 @@ pub(super) fn launch(
         input: plumbed.input.map(|sender| (sender, command.stdin)),
         report,
         held,
+        keepers: Keepers { group, storm },
     })
 }
 
@@ -240,12 +328,11 @@ fn no_pipe(fault: &io::Error) -> Failure {
 }
 
 /// Why a program couldn't be started, with the next step.
-fn not_started(program: &str, command: &Command, fault: &io::Error) -> Failure {
+fn not_started(program: &str, folder: &str, fault: &io::Error) -> Failure {
     let failure = match Errno::from_io_error(fault) {
         Some(Errno::NOENT | Errno::NOTDIR) if program.contains('/') => Failure::not_found(format!(
-            "there is no program `{program}` (relative paths start at {}), or the interpreter that its first \
-             line names is missing; check both paths",
-            command.cwd.absolute(),
+            "there is no program `{program}` (relative paths start at {folder}), or the interpreter that its first \
+             line names is missing; check both paths"
         )),
         Some(Errno::NOENT | Errno::NOTDIR) => Failure::not_found(format!(
             "there is no program `{program}` on the PATH; check the name, install it, or give its full path"

@@ -5,25 +5,37 @@
 //! say; children of an embedding program are never reaped.
 //!
 //! Where it ends: a process that took other rights (`sudo`) can't be killed by anyone without them, and one
-//! that kills its supervisor before it leaves its session escapes. Both need the sandbox.
+//! that kills its supervisor before it leaves its session escapes where it has no control group. Both need
+//! the sandbox there.
 //!
 //! The program that embeds this must leave SIGPIPE ignored, as Rust does from the start: a child may
 //! close its input before it was given all of it.
 
+mod cgroup;
 mod control;
+mod fork;
+mod inside;
 mod launch;
+mod limits;
 mod run;
 pub(crate) mod stat;
+mod storm;
 mod supervisor;
 mod tree;
 
+pub use cgroup::ControlGroups;
+pub(crate) use inside::serve;
+pub use limits::Limits;
+
 use crate::{
     environment::Environment,
-    sandbox::{Plan, Sandbox},
+    sandbox::{Plan, Sandbox, Through},
 };
+use control::Record;
 use haft_core::{BoxFuture, Cancel, Command, Confined, Exit, Failure, FailureKind, Processes, Stdio};
 use std::{
     future::pending,
+    io::Read as _,
     os::{fd::OwnedFd, unix::net::UnixStream},
     process::Stdio as Null,
     sync::Arc,
@@ -41,18 +53,25 @@ use tokio::{
 pub struct OsProcesses {
     environment: Arc<Environment>,
     sandbox: Option<Arc<Sandbox>>,
+    limits: Limits,
 }
 
 impl OsProcesses {
     /// Processes that are given what `environment` allows.
     pub fn new(environment: Environment) -> Self {
-        Self { environment: Arc::new(environment), sandbox: None }
+        Self { environment: Arc::new(environment), sandbox: None, limits: Limits::default() }
     }
 
     /// The same, with a sandbox for the commands that are to run in one.
     #[must_use]
     pub fn confined_by(self, sandbox: Sandbox) -> Self {
         Self { sandbox: Some(Arc::new(sandbox)), ..self }
+    }
+
+    /// The same with other limits for each command.
+    #[must_use]
+    pub fn limited_to(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 }
 
@@ -66,7 +85,7 @@ impl Processes for OsProcesses {
     }
 
     fn sandbox(&self) -> Option<Confined> {
-        self.sandbox.as_ref().map(|sandbox| sandbox.confined())
+        self.sandbox.as_ref().map(|sandbox| self.limits.named_in(sandbox.confined()))
     }
 
     fn run<'a>(
@@ -82,8 +101,9 @@ impl Processes for OsProcesses {
             let deadline = command.deadline.and_then(|time| Instant::now().checked_add(time));
             let environment = Arc::clone(&self.environment);
             // Forking takes its time in a large process, and executing may hang on a network's file system.
-            let sandbox = self.sandbox.clone();
-            let launching = spawn_blocking(move || launch::launch(command, &environment, sandbox.as_deref()));
+            let (sandbox, limits) = (self.sandbox.clone(), self.limits);
+            let launching =
+                spawn_blocking(move || launch::launch(command, &environment, sandbox.as_deref(), limits));
             let _not_started = AbortOnDrop(launching.abort_handle());
             let launched = select! {
                 biased;
@@ -108,11 +128,35 @@ pub(crate) fn try_out(plan: Plan, folder: &OwnedFd) -> bool {
     command.args(["-c", ":"]).env_clear();
     command.stdin(Null::null()).stdout(Null::null()).stderr(Null::null());
     let theirs = OwnedFd::from(theirs);
-    if supervisor::put_between(&mut command, &theirs, folder, Some(plan)).is_err() {
+    let around = supervisor::Around { plan: Some(plan), ..supervisor::Around::default() };
+    if supervisor::put_between(&mut command, &theirs, folder, around).is_err() {
         return false;
     }
     // The supervisor ends with the last of its children.
     command.status().is_ok()
+}
+
+/// Whether bubblewrap puts up what a plan says, and a process that does nothing comes to its end in there.
+pub(crate) fn try_through(plan: Plan, folder: &OwnedFd) -> bool {
+    let Ok((mut ours, theirs)) = UnixStream::pair() else { return false };
+    let Some(mut command) = plan.through().map(Through::command) else { return false };
+    command.args(["/bin/sh", "-c", ":"]).env_clear();
+    command.stdin(Null::null()).stdout(Null::null()).stderr(Null::null());
+    let theirs = OwnedFd::from(theirs);
+    let around = supervisor::Around { plan: Some(plan), ..supervisor::Around::default() };
+    if supervisor::put_between(&mut command, &theirs, folder, around).is_err() || command.status().is_err() {
+        return false;
+    }
+    // With them go the other copies of the socket's end.
+    drop(command);
+    drop(theirs);
+    let mut bytes = Vec::new();
+    let records = match ours.read_to_end(&mut bytes) {
+        Ok(_) => control::records(&bytes),
+        Err(_) => Vec::new(),
+    };
+    let has = |wanted: fn(&Record) -> bool| records.iter().any(wanted);
+    has(|record| *record == Record::Inside) && has(|record| matches!(record, Record::Ended { status: 0, .. }))
 }
 
 /// Waits until then; for ever where there is no limit.

@@ -3,7 +3,7 @@
 use super::{
     at,
     control::{Control, Record, is_for_now},
-    launch::{Held, Launched},
+    launch::{Held, Keepers, Launched},
     tree::{self, Process},
 };
 use haft_core::{Cancel, Exit, Failure, FailureKind, Status, Stdio, StopReason, Survivor};
@@ -57,10 +57,14 @@ pub(super) struct Run<'a> {
     written: usize,
     report: Option<NamedTempFile>,
     held: Option<Held>,
+    keepers: Keepers,
+    are_apart: bool,
     output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
     buffer: Vec<u8>,
     first: Option<i32>,
     ended: Option<i32>,
+    failed: Option<(i32, i32)>,
+    is_inside: bool,
     is_gone: bool,
     is_lost: bool,
     survivors: Vec<Process>,
@@ -81,15 +85,19 @@ impl<'a> Run<'a> {
             supervisor: launched.supervisor,
             reaper: launched.reaper,
             out: Some(launched.out),
+            are_apart: launched.err.is_some(),
             err: launched.err,
             input: launched.input,
             written: 0,
             report: launched.report,
             held: launched.held,
+            keepers: launched.keepers,
             output,
             buffer: vec![0; PIECE_BYTES],
             first: None,
             ended: None,
+            failed: None,
+            is_inside: false,
             is_gone: false,
             is_lost: false,
             survivors: Vec::new(),
@@ -160,6 +168,9 @@ impl<'a> Run<'a> {
     /// Kills from outside what the supervisor can't: it may have been killed, or the system may not list
     /// its children.
     async fn sweep(&mut self) {
+        if let Some(group) = &self.keepers.group {
+            group.kill();
+        }
         if self.is_lost {
             if let Some(session) = self.first {
                 blocking(move || sweep_session(session)).await;
@@ -184,10 +195,14 @@ impl<'a> Run<'a> {
     async fn living(&mut self) -> Vec<Process> {
         let supervisor = self.supervisor;
         let mut living = blocking(move || tree::living_beneath(supervisor)).await;
-        // The first process of namespaces lives on for the others.
-        if self.held.as_ref().is_some_and(|held| held.has_first) {
-            living.retain(|process| Some(process.pid) != self.first);
-        }
+        // The first process of namespaces lives on for the others, and bubblewrap for it.
+        let frames = self.held.as_ref().map_or(0, |held| held.frames);
+        let first = self.first;
+        let is_frame = |process: &Process| {
+            let is_first = Some(process.pid) == first;
+            frames > 0 && is_first || frames > 1 && process.stat.parent() == first
+        };
+        living.retain(|process| !is_frame(process));
         living
     }
 
@@ -206,7 +221,8 @@ impl<'a> Run<'a> {
                 News::Record(Some(Record::Started { pid })) => self.first = Some(pid),
                 // With namespaces the first process says it before it ends itself.
                 News::Record(Some(Record::Ended { status, .. })) => drop(self.ended.get_or_insert(status)),
-                News::Record(Some(Record::Failed { .. })) => {}
+                News::Record(Some(Record::Failed { step, errno })) => self.failed = Some((step, errno)),
+                News::Record(Some(Record::Inside)) => self.is_inside = true,
                 News::Record(Some(Record::Gone)) => self.is_gone = true,
                 News::Record(None) => self.is_lost = !self.is_gone,
                 News::Readable(stream) => self.read(stream),
@@ -291,6 +307,15 @@ impl<'a> Run<'a> {
                 ),
             ));
         };
+        if let Some(held) = &self.held
+            && (self.failed.is_some() || held.is_through() && !self.is_inside && reason == StopReason::Itself)
+        {
+            return Err(held.refused(self.failed));
+        }
+        if let Some(words) = self.keepers.last_words() {
+            let stream = if self.are_apart { Stdio::Err } else { Stdio::Out };
+            (self.output)(stream, format!("\n{words}\n").as_bytes());
+        }
         let report = match self.report {
             Some(file) => blocking(move || read_report(&file).unwrap_or_default()).await,
             None => Vec::new(),

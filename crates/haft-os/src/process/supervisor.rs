@@ -25,7 +25,7 @@
 
 #![allow(unsafe_code, reason = "between fork and exec only raw calls of the system are safe")]
 
-use super::control::Record;
+use super::{control::Record, fork::fork, limits::Bounds};
 use crate::sandbox::{self, Plan};
 use libc::{c_int, c_long, c_uint, c_ulong, pid_t};
 use rustix::io::fcntl_dupfd_cloexec;
@@ -52,8 +52,17 @@ const NAME: &std::ffi::CStr = c"haft-supervisor";
 /// The same of the first process of namespaces.
 const FIRST_NAME: &std::ffi::CStr = c"haft-first";
 
-/// Makes `command` start beneath a supervisor that reports to the other end of `control`, in `folder`, confined as
-/// `plan` says.
+/// What a program is put into.
+#[derive(Debug, Default)]
+pub(super) struct Around {
+    /// The sandbox, where there is one.
+    pub(super) plan: Option<Plan>,
+    /// Its limits.
+    pub(super) bounds: Bounds,
+}
+
+/// Makes `command` start beneath a supervisor that reports to the other end of `control`, in `folder`, with all that is
+/// `around` it.
 ///
 /// The command owns both descriptors from now on; drop it once it has started, or the other end of
 /// `control` never sees the supervisor's end.
@@ -64,13 +73,20 @@ pub(super) fn put_between(
     command: &mut std::process::Command,
     control: &OwnedFd,
     folder: &OwnedFd,
-    mut plan: Option<Plan>,
+    mut around: Around,
 ) -> io::Result<()> {
     // The standard streams of the child are put in place before the hook runs and would cover these, had
     // haft been started with some of its own closed.
     let control = fcntl_dupfd_cloexec(control, FIRST_FREE)?;
     let folder = fcntl_dupfd_cloexec(folder, FIRST_FREE)?;
-    let hook = move || split(control.as_raw_fd(), folder.as_raw_fd(), plan.as_mut());
+    if let Some(group) = around.bounds.group.take() {
+        around.bounds.group = Some(fcntl_dupfd_cloexec(&group, FIRST_FREE)?);
+    }
+    let (raw, most) = (control.as_raw_fd(), around.bounds.processes);
+    if let Some(message) = around.plan.as_mut().and_then(|plan| plan.message(raw, most)) {
+        command.env(sandbox::INSIDE, message);
+    }
+    let hook = move || split(control.as_raw_fd(), folder.as_raw_fd(), &mut around);
     // SAFETY: the hook calls async-signal-safe functions only and touches no memory but its stack and the two
     // descriptors it owns.
     unsafe { command.pre_exec(hook) };
@@ -78,9 +94,9 @@ pub(super) fn put_between(
 }
 
 /// Runs in the forked child: returns in the process that becomes the program, never in the supervisor.
-fn split(control: c_int, folder: c_int, plan: Option<&mut Plan>) -> io::Result<()> {
-    // SAFETY: plain system calls; the signal sets live on this stack. The raw `clone` with nothing but an
-    // exit signal is `fork` without the handlers of libc: both processes go on with their own copy of memory.
+fn split(control: c_int, folder: c_int, around: &mut Around) -> io::Result<()> {
+    // SAFETY: plain system calls; the signal sets live on this stack. Both processes go on with their own copy of
+    // memory.
     unsafe {
         let supervisor = libc::getpid();
         check(libc::setsid())?;
@@ -92,14 +108,14 @@ fn split(control: c_int, folder: c_int, plan: Option<&mut Plan>) -> io::Result<(
         let mut before = MaybeUninit::<libc::sigset_t>::uninit();
         libc::sigfillset(all.as_mut_ptr());
         check(libc::sigprocmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()))?;
-        let flags = libc::SIGCHLD | sandbox::clone_flags(plan.as_deref());
-        match libc::syscall(libc::SYS_clone, c_long::from(flags), NIL, NIL, NIL, NIL) {
-            0 => match plan {
-                Some(plan) if plan.has_namespaces() => begin(control, plan, before.as_ptr()),
-                plan => become_program(supervisor, folder, plan.as_deref(), before.as_ptr()),
-            },
+        let group = around.bounds.group.as_ref().map(AsRawFd::as_raw_fd);
+        match fork(sandbox::clone_flags(around.plan.as_ref()), group) {
+            0 if around.plan.as_ref().is_some_and(Plan::has_namespaces) => {
+                begin(control, around, before.as_ptr())
+            }
+            0 => become_program(supervisor, folder, around, before.as_ptr()),
             child => match pid_t::try_from(child) {
-                Ok(child) if child > 0 => supervise(control, child, plan.as_deref()),
+                Ok(child) if child > 0 => supervise(control, child, around.plan.as_ref()),
                 _ => Err(io::Error::last_os_error()),
             },
         }
@@ -109,23 +125,24 @@ fn split(control: c_int, folder: c_int, plan: Option<&mut Plan>) -> io::Result<(
 /// Arguments of calls with a variable number of them have to have the full width.
 const ON: c_ulong = 1;
 const OFF: c_ulong = 0;
-const NIL: c_long = 0;
 
 /// The first process of namespaces: puts up what is in them and starts the program, which returns from here.
 ///
 /// # Safety
 /// In the forked child only; `mask` points to a signal set.
-unsafe fn begin(control: c_int, plan: &mut Plan, mask: *const libc::sigset_t) -> io::Result<()> {
+unsafe fn begin(control: c_int, around: &mut Around, mask: *const libc::sigset_t) -> io::Result<()> {
     // SAFETY: plain system calls; `mask` is valid by the caller's word.
     unsafe {
-        if let Err((step, error)) = sandbox::build(plan) {
+        if let Some(plan) = &mut around.plan
+            && let Err((step, error)) = sandbox::build(plan)
+        {
             send(control, Record::Failed { step: step.into(), errno: error.raw_os_error().unwrap_or(0) });
             return Err(error);
         }
         check(libc::prctl(libc::PR_SET_PDEATHSIG, c_long::from(libc::SIGKILL), OFF, OFF, OFF))?;
         let own = libc::getpid();
-        match libc::syscall(libc::SYS_clone, c_long::from(libc::SIGCHLD), NIL, NIL, NIL, NIL) {
-            0 => become_program(own, -1, Some(plan), mask),
+        match fork(0, None) {
+            0 => become_program(own, -1, around, mask),
             child => match pid_t::try_from(child) {
                 Ok(child) if child > 0 => keep(control, child),
                 _ => Err(io::Error::last_os_error()),
@@ -138,7 +155,7 @@ unsafe fn begin(control: c_int, plan: &mut Plan, mask: *const libc::sigset_t) ->
 ///
 /// # Safety
 /// As [`supervise`].
-unsafe fn keep(control: c_int, program: pid_t) -> ! {
+pub(super) unsafe fn keep(control: c_int, program: pid_t) -> ! {
     // SAFETY: plain system calls on descriptors that nothing else uses in this process from here on.
     unsafe {
         libc::prctl(libc::PR_SET_NAME, FIRST_NAME.as_ptr(), OFF, OFF, OFF);
@@ -164,9 +181,10 @@ unsafe fn keep(control: c_int, program: pid_t) -> ! {
 unsafe fn become_program(
     supervisor: pid_t,
     folder: c_int,
-    plan: Option<&Plan>,
+    around: &Around,
     mask: *const libc::sigset_t,
 ) -> io::Result<()> {
+    let plan = around.plan.as_ref();
     // SAFETY: plain system calls; `mask` is valid by the caller's word.
     unsafe {
         // Its own session: no terminal to wait at, and its group signals never reach the supervisor.
@@ -181,10 +199,46 @@ unsafe fn become_program(
             _ => check(libc::fchdir(folder))?,
         }
         close_at_exec();
+        if let Some(through) = plan.and_then(Plan::through) {
+            // The rest is done in there.
+            through.hand_over()?;
+        } else {
+            lock(plan, around.bounds.processes)?;
+        }
+        check(libc::sigprocmask(libc::SIG_SETMASK, mask, ptr::null_mut()))
+    }
+}
+
+/// Takes on the layers and limits that a process puts on itself.
+///
+/// # Safety
+/// In a forked child only.
+pub(super) unsafe fn lock(plan: Option<&Plan>, most: Option<u64>) -> io::Result<()> {
+    // SAFETY: plain system calls.
+    unsafe {
         if let Some(plan) = plan {
             sandbox::lock(plan)?;
         }
-        check(libc::sigprocmask(libc::SIG_SETMASK, mask, ptr::null_mut()))
+        match most {
+            Some(most) => count_processes(most),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Has the kernel count the processes of this user, which in these namespaces are the program's alone.
+///
+/// # Safety
+/// In the forked child only.
+unsafe fn count_processes(most: u64) -> io::Result<()> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: reads and writes a variable of this stack.
+    unsafe {
+        check(libc::getrlimit(libc::RLIMIT_NPROC, &raw mut limit))?;
+        // Never more than it was.
+        limit.rlim_max = limit.rlim_max.min(most);
+        limit.rlim_cur = limit.rlim_max;
+        check(libc::setrlimit(libc::RLIMIT_NPROC, &raw const limit))
     }
 }
 
@@ -307,9 +361,9 @@ fn kill_child(pid: pid_t) {
 }
 
 /// Sends a record; whoever is gone doesn't read it.
-fn send(control: c_int, record: Record) {
+pub(super) fn send(control: c_int, record: Record) {
     let bytes = record.to_bytes();
-    // SAFETY: sends the bytes of this stack. The three records of a supervisor always fit the socket.
+    // SAFETY: sends the bytes of this stack. The few records there are always fit the socket.
     unsafe {
         libc::send(control, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT)
     };
@@ -357,7 +411,7 @@ fn let_go_of_descriptors(control: c_int) {
 }
 
 /// Keeps every descriptor but the standard streams from the program, also those that haft inherited.
-fn close_at_exec() {
+pub(super) fn close_at_exec() {
     // SAFETY: closes nothing before the program is executed.
     unsafe {
         if !close_range(FIRST_FREE, c_int::MAX, libc::CLOSE_RANGE_CLOEXEC) {
@@ -385,7 +439,7 @@ fn descriptor_limit() -> c_int {
     }
 }
 
-fn check(result: c_int) -> io::Result<()> {
+pub(super) fn check(result: c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 

@@ -10,7 +10,12 @@ use super::{
     plan::{Namespaces, Plan},
 };
 use libc::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
-use std::{ffi::CStr, io, os::fd::AsRawFd as _, ptr};
+use std::{
+    ffi::CStr,
+    io,
+    os::fd::{AsRawFd as _, OwnedFd},
+    ptr,
+};
 
 /// The port of the proxy in the network of its own that a confined process has.
 pub(crate) const PROXY_PORT: u16 = 3128;
@@ -96,10 +101,7 @@ pub(crate) unsafe fn build(plan: &mut Plan) -> Result<(), (u8, io::Error)> {
             done.map_err(at(4))?;
         }
         if let Some(rules) = &plan.landlock {
-            // What was made in here is known to no rule.
-            for path in [TERMINALS, MEMORY] {
-                allow(rules.as_raw_fd(), plan.landlock_rights, path).map_err(at(4))?;
-            }
+            allow_made(rules, plan.landlock_rights).map_err(at(4))?;
         }
         if namespaces.own_network {
             loopback().map_err(at(5))?;
@@ -363,6 +365,21 @@ unsafe fn terminals(path: &CStr) -> io::Result<()> {
     check(unsafe { libc::mount(kind, path.as_ptr(), kind, flags, options.as_ptr().cast::<c_void>()) })
 }
 
+/// Adds to the rules of Landlock what was made in a new view of the files, and so is known to no rule.
+///
+/// # Errors
+/// The kernel refuses it.
+///
+/// # Safety
+/// In a process of that view only, which has terminals and shared memory of its own.
+pub(super) unsafe fn allow_made(rules: &OwnedFd, rights: u64) -> io::Result<()> {
+    for path in [TERMINALS, MEMORY] {
+        // SAFETY: plain system calls with a path that ends in a zero.
+        unsafe { allow(rules.as_raw_fd(), rights, path)? };
+    }
+    Ok(())
+}
+
 /// Adds to the rules of Landlock that everything may be done beneath a path; nothing where that isn't there.
 unsafe fn allow(rules: c_int, rights: u64, path: &CStr) -> io::Result<()> {
     #[repr(C, packed)]
@@ -412,7 +429,10 @@ unsafe fn loopback() -> io::Result<()> {
 }
 
 /// Opens the proxy's port in here and hands it to haft, which accepts connections on it out there.
-unsafe fn listen(handover: c_int) -> io::Result<()> {
+///
+/// # Safety
+/// The descriptor is the caller's own, and closed by this.
+pub(crate) unsafe fn listen(handover: c_int) -> io::Result<()> {
     // SAFETY: the structures live on this stack and are filled as the calls want them.
     unsafe {
         let socket = libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);

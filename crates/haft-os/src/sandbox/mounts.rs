@@ -361,7 +361,8 @@ mod tests {
         let confinement = place.confinement();
         let files = ["w/.git/config", "w/.vscode/settings.json", "elsewhere/new", "w/file"]
             .map(|name| place.at(name));
-        let allowed = Allowance { files: files.into(), writable: vec![place.at("w/secret/in")] };
+        let writable = vec![place.at("w/secret/in")];
+        let allowed = Allowance { files: files.into(), writable, ..Allowance::default() };
         let expected = [
             Step::Take(place.c("elsewhere/new")),
             Step::Take(place.c("w")),

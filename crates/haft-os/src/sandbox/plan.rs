@@ -1,6 +1,7 @@
 //! Everything that a confined process needs, made ready before it is forked.
 
 use super::{
+    bubblewrap::Through,
     landlock, mounts,
     mounts::Step,
     owner::{Gate, Owners},
@@ -24,6 +25,8 @@ use std::{
 pub(crate) struct Layers {
     /// Mounts, process ids and network of its own.
     pub(crate) namespaces: bool,
+    /// Whether bubblewrap puts those up.
+    pub(crate) bubblewrap: bool,
     /// Whether the new process ids can be seen in `/proc`.
     pub(crate) own_processes: bool,
     /// Landlock.
@@ -84,6 +87,7 @@ impl Layers {
     pub(crate) fn confined(self, confinement: &Confinement) -> Confined {
         let layers = [
             (self.namespaces, Layer::Namespaces),
+            (self.bubblewrap, Layer::Bubblewrap),
             (self.landlock, Layer::Landlock),
             (self.seccomp, Layer::Seccomp),
             (true, Layer::Capabilities),
@@ -97,6 +101,8 @@ impl Layers {
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(super) namespaces: Option<Namespaces>,
+    /// What bubblewrap is started with, where it puts those up.
+    pub(super) through: Option<Through>,
     pub(super) landlock: Option<OwnedFd>,
     /// What these rules are about, as the kernel numbers it.
     pub(super) landlock_rights: u64,
@@ -136,6 +142,9 @@ impl Plan {
         layers: Layers,
         (path, folder): (&str, &OwnedFd),
     ) -> Result<(Self, Option<UnixStream>), Failure> {
+        if layers.bubblewrap {
+            return Self::by_bubblewrap(confinement, allowance, layers, (path, folder));
+        }
         let failed = |what: &str, why: String| {
             Failure::new(
                 FailureKind::Unavailable,
@@ -194,6 +203,7 @@ impl Plan {
         let folder = CString::new(path).map_err(|error| failed("the folder's name", error.to_string()))?;
         let plan = Self {
             namespaces,
+            through: None,
             landlock,
             landlock_rights: landlock::rights(),
             rights: owners.rights,

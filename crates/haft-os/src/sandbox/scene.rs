@@ -47,39 +47,44 @@ impl Scene {
     ///
     /// # Errors
     /// Something can't be made or noted.
-    pub(super) fn set(sandbox: &Sandbox, allowance: &Allowance) -> Result<Self, Failure> {
-        let base = &sandbox.confinement;
+    pub(super) fn set(sandbox: &Sandbox, own: &Confinement, allowance: &Allowance) -> Result<Self, Failure> {
         let has_mounts = sandbox.layers().namespaces;
-        let begun = sandbox.watch.begin(ground(base));
+        let ground = ground(&sandbox.confinement, own, allowance);
+        let mut needed = ground.writable.clone();
+        let begun = sandbox.watch.begin(ground);
         let mut noticed = begun.noticed;
-        let mut writable = paths(&base.writable);
+        let mut writable = paths(&own.writable);
         let of_roots = begun.repositories.iter().filter(|repository| {
-            base.writable.iter().any(|root| repository.entry.parent() == Some(Path::new(root)))
+            own.writable.iter().any(|root| repository.entry.parent() == Some(Path::new(root)))
         });
         let (elsewhere, others): (Vec<PathBuf>, Vec<Vec<PathBuf>>) =
             of_roots.filter_map(Repository::elsewhere).unzip();
         writable.extend(elsewhere);
-        let mut parts = Parts::new(&writable, allowance);
+        needed.extend(writable.iter().cloned());
+        // A folder that was approved opens nothing of what is kept in it.
+        let approved = paths(&allowance.writable).into_iter().filter(|path| is_there(path));
+        let reach: Vec<PathBuf> = writable.iter().cloned().chain(approved).collect();
+        let mut parts = Parts::new(&reach, allowance);
         for repository in &begun.repositories {
             parts.add_repository(repository, has_mounts);
         }
         for other in others.iter().flatten() {
             parts.add(other);
         }
-        parts.add_kept(&base.kept, has_mounts);
-        parts.watched.extend(paths(&base.watched).into_iter().filter(|path| !is_there(path)));
-        let hidden = real_places(&base.hidden, &writable);
+        parts.add_kept(&own.kept, has_mounts);
+        parts.watched.extend(paths(&own.watched).into_iter().filter(|path| !is_there(path)));
+        let hidden = real_places(&own.hidden, &needed);
         let files = paths(&allowance.files).into_iter().filter(|path| !parts.leave_free(path, &hidden));
         let (files, new): (Vec<PathBuf>, Vec<PathBuf>) =
             files.partition(|path| is_there(path) && !is_untouched(path));
         let placeholders = Placeholders::make(&parts.absent, &new, &sandbox.state)?;
         let kept: BTreeSet<&PathBuf> = parts.kept.iter().chain(&placeholders.kept).collect();
-        let mut confinement = base.clone();
+        let mut confinement = own.clone();
         confinement.kept =
             kept.iter().filter_map(|path| Some(Kept { path: text(path)?, even_absent: false })).collect();
         let named: BTreeSet<&String> = allowance.writable.iter().chain(&allowance.files).collect();
         confinement.hidden = texts(&hidden);
-        let shown = base.shown.iter().filter_map(|path| fs::canonicalize(path).ok());
+        let shown = own.shown.iter().filter_map(|path| fs::canonicalize(path).ok());
         confinement.shown = texts(&shown.collect::<Vec<_>>());
         if has_mounts {
             let sockets = Sockets::of(&sockets::list(), begun.sockets.into_iter());
@@ -139,14 +144,18 @@ impl Scene {
     }
 }
 
-/// Where commands work: the folders in which hooks are kept are those of repositories.
-fn ground(confinement: &Confinement) -> Ground {
-    let writable = paths(&confinement.writable);
+/// Where all commands work, and one for which `own` holds: the folders in which hooks are kept are those of repositories.
+fn ground(all: &Confinement, own: &Confinement, allowance: &Allowance) -> Ground {
+    let mut writable = paths(&all.writable);
     let is_work = |root: &&PathBuf| {
         let hooks = root.join(".git/hooks");
-        confinement.kept.iter().any(|kept| Path::new(&kept.path) == hooks)
+        all.kept.iter().any(|kept| Path::new(&kept.path) == hooks)
     };
-    Ground { roots: writable.iter().filter(is_work).cloned().collect(), writable }
+    let roots = writable.iter().filter(is_work).cloned().collect();
+    let mut own = paths(&own.writable);
+    writable.extend(own.iter().cloned());
+    own.extend(paths(&allowance.writable));
+    Ground { roots, writable, own }
 }
 
 /// Makes a link lead where it did again, and tells it; none where it still does.

@@ -37,10 +37,12 @@ struct State {
 /// Where commands work and write.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ground {
-    /// The folders that are gone through.
+    /// The folders that are gone through, the same for each command.
     pub(super) roots: Vec<PathBuf>,
     /// All that commands write.
     pub(super) writable: Vec<PathBuf>,
+    /// What the one that begins writes.
+    pub(super) own: Vec<PathBuf>,
 }
 
 /// A command that runs.
@@ -112,8 +114,12 @@ impl Running {
         let mut state = self.watch.state();
         state.running = state.running.saturating_sub(1);
         state.inventory.look(&self.ground.roots, usize::MAX);
-        let (since, kept) = (self.since, &self.kept);
-        let noticed = state.judge(&self.ground, kept, |found| found.since > since);
+        let (since, kept, own) = (self.since, &self.kept, &self.ground.own);
+        // What another made, or the user, is looked at when that one ends, or is the user's.
+        let is_meant = |found: &Found| {
+            found.since > since && own.iter().any(|root| found.repository.entry.starts_with(root))
+        };
+        let noticed = state.judge(&self.ground, kept, is_meant);
         (noticed, state.inventory.left_out)
     }
 }

@@ -8,7 +8,7 @@ async fn an_approval_outside_opens_one_file_and_not_its_folder() {
     for (name, sandbox) in sandboxes(&place) {
         let files = ["new", "made", "left", "file"].map(|name| place.text(&format!("outside/{name}")));
         let writable = vec![place.text("outside/absent")];
-        let allowance = Allowance { files: files.into(), writable };
+        let allowance = Allowance { files: files.into(), writable, ..Allowance::default() };
         let script = "cd ../outside; echo a > new; touch made; echo b >> file; \
                       for to in other absent/x ../home/new; do (echo x > $to) 2>/dev/null && echo wrote $to; done; \
                       (mkdir absent || mv file moved || ln new hard || ln -s new soft) 2>/dev/null && echo changed; true";

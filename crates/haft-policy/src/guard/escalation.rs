@@ -2,7 +2,7 @@
 
 use super::{Guard, Restriction};
 use crate::{Class, Confines, Policy, Subject};
-use haft_core::{Touch, Why};
+use haft_core::{Profile, Touch, Why};
 
 /// Promises that what leaves the sandbox is asked, whatever rule or grant allows it.
 pub(super) struct Escalation;
@@ -13,7 +13,8 @@ impl Guard for Escalation {
     }
 
     fn check(&self, subject: &Subject, policy: &Policy) -> Option<Restriction> {
-        let leaves = subject.effects.touches().contains(&Touch::Unconfined);
+        let asks = subject.spec.profile.as_ref().is_some_and(Profile::asks_to_leave);
+        let leaves = asks || subject.effects.touches().contains(&Touch::Unconfined);
         (leaves && policy.confines != Confines::Nothing).then(|| {
             let why = Why::new(self.name(), format!("{} would run outside the sandbox", subject.tool));
             Restriction::Ask(Class::Escalation, vec![why])
@@ -27,9 +28,10 @@ mod tests {
     use crate::{
         Action::Allow,
         Mode,
-        sample::{bash, policy, verdict},
+        sample::{bash, foreign, policy, verdict},
     };
     use haft_core::Effects;
+    use std::sync::Arc;
 
     #[test]
     fn no_rule_lets_a_call_out_and_without_a_sandbox_there_is_nothing_to_leave() {
@@ -45,5 +47,21 @@ mod tests {
         }
         policy.mode = Mode::Auto;
         assert_eq!(verdict(&subject, &policy), "ask");
+    }
+
+    #[test]
+    fn a_tool_that_wants_out_is_asked_each_time_unless_the_user_let_it_out() {
+        let tool = |profile: Profile| {
+            let mut subject = foreign("x", Effects::Everything);
+            subject.spec = Arc::new((*subject.spec).clone().with_profile(profile));
+            subject
+        };
+        let mut policy = policy(Mode::Default, &[(Allow, "x")]);
+        let wants_out = Profile { off: true, ..Profile::default() };
+        assert_eq!(verdict(&tool(wants_out.clone()), &policy), "allow", "there is nothing to leave");
+        policy.confines = Confines::Wholly;
+        assert_eq!(verdict(&tool(wants_out), &policy), "ask");
+        assert_eq!(verdict(&tool(Profile::outside()), &policy), "allow");
+        assert_eq!(verdict(&tool(Profile::default()), &policy), "allow");
     }
 }

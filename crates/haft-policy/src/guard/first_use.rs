@@ -1,8 +1,8 @@
 //! Asks for tools that the user hasn't let run yet, and for those that changed since.
 
 use super::{Guard, Restriction};
-use crate::{Class, Pin, Policy, Subject};
-use haft_core::Why;
+use crate::{Class, Confines, Pin, Policy, Subject};
+use haft_core::{Profile, Why};
 
 /// Promises that a tool which isn't built in asks before its first use, and again when its definition or what runs
 /// has changed; in an untrusted workspace in every mode. A grant given to this very definition is an answer.
@@ -14,12 +14,13 @@ impl Guard for FirstUse {
     }
 
     fn check(&self, subject: &Subject, policy: &Policy) -> Option<Restriction> {
+        let asks = asks(subject, policy);
         let reason = match &subject.pin {
             Pin::Known => return None,
             _ if subject.tool_hash.is_some() && policy.grant_for(subject).is_some() => return None,
-            Pin::New => format!("{} was never used in this workspace", subject.tool),
+            Pin::New => format!("{} was never used in this workspace{asks}", subject.tool),
             Pin::Changed(what) => {
-                format!("{} isn't what it was when it was last let run: {what}", subject.tool)
+                format!("{} isn't what it was when it was last let run{asks}: {what}", subject.tool)
             }
         };
         let class = if policy.trusted { Class::FirstUse } else { Class::Untrusted };
@@ -27,14 +28,22 @@ impl Guard for FirstUse {
     }
 }
 
+/// What it wants beyond what the sandbox of such a tool allows, where there is a sandbox.
+fn asks(subject: &Subject, policy: &Policy) -> String {
+    let profile = subject.spec.profile.as_ref().filter(|_| policy.confines != Confines::Nothing);
+    let asks = profile.and_then(Profile::asks);
+    asks.map_or_else(String::new, |asks| format!("; beyond its sandbox it asks {asks}"))
+}
+
 #[cfg(test)]
 mod tests {
     use crate::{
         Action::Allow,
-        Grant, Mode, Pin, Subject,
+        Confines, Grant, Mode, Pin, Subject, judge,
         sample::{foreign, policy, rule, verdict},
     };
-    use haft_core::Effects;
+    use haft_core::{Effects, Profile, Reach};
+    use std::sync::Arc;
 
     fn tool(pin: Pin) -> Subject {
         Subject { tool_hash: Some("h1".into()), pin, ..foreign("x", Effects::none()) }
@@ -65,5 +74,25 @@ mod tests {
         assert_eq!(verdict(&tool(Pin::New), &policy), "allow");
         policy.grants[0].tool_hash = Some("h2".into());
         assert_eq!(verdict(&tool(Pin::New), &policy), "ask");
+    }
+
+    #[test]
+    fn what_its_sandbox_is_to_allow_is_part_of_the_question() {
+        let mut subject = tool(Pin::New);
+        let network = Some(Reach::Hosts(vec!["api.example".to_owned()]));
+        let profile = Profile { network, ..Profile::default() };
+        subject.spec = Arc::new((*subject.spec).clone().with_profile(profile));
+        let mut policy = policy(Mode::Default, &[]);
+        let reason = |policy: &crate::Policy| {
+            let judgement = judge(&subject, &[Arc::new(policy.clone())]);
+            judgement.trace.iter().filter_map(|step| step.reason.clone()).collect::<Vec<_>>().join("\n")
+        };
+        assert!(!reason(&policy).contains("api.example"));
+        policy.confines = Confines::Wholly;
+        assert!(
+            reason(&policy).contains("beyond its sandbox it asks to reach api.example"),
+            "{}",
+            reason(&policy)
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Guard, Restriction, named};
 use crate::{Access, Class, Mark, Policy, Subject, Taint as Setting, command::way_out, places::is_sensitive};
-use haft_core::{Effects, Touch, Why};
+use haft_core::{Effects, Profile, Reach, Touch, Why};
 
 /// Promises that a call which completes private data, strangers' words and a way out doesn't run unasked (by the
 /// setting: is refused, or only warned of), and that the question names the results that led to it. A person's
@@ -53,6 +53,13 @@ pub fn ways_out(subject: &Subject) -> Vec<String> {
             ways.push(host.to_string());
         }
     }
+    // What its sandbox is opened for, whatever it states.
+    match subject.spec.profile.as_ref() {
+        Some(profile) if profile.asks_to_leave() => ways.push(subject.tool.to_string()),
+        Some(Profile { network: Some(Reach::Open), .. }) => ways.push(subject.tool.to_string()),
+        Some(Profile { network: Some(Reach::Hosts(hosts)), .. }) => ways.extend(hosts.iter().cloned()),
+        _ => {}
+    }
     for line in &subject.command_lines() {
         if line.line.commands.is_empty() && !line.line.is_exact() {
             ways.push(subject.tool.to_string());
@@ -88,7 +95,8 @@ mod tests {
         Covered, Mark, Mode, Policy, Subject, Taint,
         sample::{bash, foreign, policy, reading, subject, verdict},
     };
-    use haft_core::{CallId, Effects, Touch};
+    use haft_core::{CallId, Effects, Profile, Reach, Touch};
+    use std::sync::Arc;
 
     fn mark(number: u64, what: &str) -> Mark {
         Mark { call: CallId::outer(number), what: what.to_owned() }
@@ -114,6 +122,21 @@ mod tests {
         assert_eq!(verdict(&bash("curl https://b.example"), &marked(true, true)), "ask");
         assert_eq!(verdict(&bash("ls"), &marked(true, true)), "allow");
         assert_eq!(verdict(&foreign("x", Effects::Everything), &marked(true, true)), "ask");
+    }
+
+    #[test]
+    fn hosts_that_a_tools_sandbox_is_opened_for_are_a_way_out() {
+        let tool = |profile: Profile| {
+            let mut subject = foreign("x", Effects::none());
+            subject.spec = Arc::new((*subject.spec).clone().read_only().with_profile(profile));
+            Subject { read_only: true, mutates: false, ..subject }
+        };
+        let network = |network| Profile { network: Some(network), ..Profile::default() };
+        let hosts = Reach::Hosts(vec!["b.example".to_owned()]);
+        assert_eq!(verdict(&tool(network(hosts)), &marked(true, true)), "ask");
+        assert_eq!(verdict(&tool(network(Reach::Open)), &marked(true, true)), "ask");
+        assert_eq!(verdict(&tool(network(Reach::Closed)), &marked(true, true)), "allow");
+        assert_eq!(verdict(&tool(Profile::default()), &marked(true, true)), "allow");
     }
 
     #[test]

@@ -146,7 +146,7 @@ pub(super) fn value_after(before: &[u8], text: &[u8], check: Check) -> Option<Ra
 }
 
 /// Whether the whole name speaks of something other than a credential.
-fn is_other_name(before: &[u8], suffix: &[u8]) -> bool {
+pub(super) fn is_other_name(before: &[u8], suffix: &[u8]) -> bool {
     let suffix = plain(suffix);
     let from = before.len().saturating_sub(NAME_BEFORE_MAX_BYTES);
     let before = plain(before.get(from..).unwrap_or_default());

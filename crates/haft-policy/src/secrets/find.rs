@@ -8,7 +8,7 @@ use super::{
     assigned, border,
     kinds::{BACK_MAX_BYTES, Check, KINDS, Kind, Place},
     known::Known,
-    pem,
+    list, pem, rows,
     value::{self, Quotes},
 };
 use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError};
@@ -29,7 +29,7 @@ const AROUND_MAX_BYTES: usize = 512;
 /// What an earlier secret left of one that overlaps it is masked if it is at least so long.
 const LEFTOVER_MIN_BYTES: usize = 6;
 /// So many bytes before the next hit to judge must be kept.
-pub(super) const CONTEXT_BYTES: usize = BACK_MAX_BYTES + border::LOOK_BACK_BYTES + 10;
+pub(super) const CONTEXT_BYTES: usize = BACK_MAX_BYTES + border::LOOK_BACK_BYTES + rows::LOOK_BACK_BYTES;
 
 /// One secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +54,8 @@ pub struct Detector {
     /// Of each kind, compiled when its word first stands in a text.
     patterns: Vec<OnceLock<Option<Regex>>>,
     names: Vec<Arc<str>>,
+    /// The kind of keys in blocks, which those without a header are of too.
+    block: usize,
     known: Known,
 }
 
@@ -75,6 +77,8 @@ pub(super) enum Rest {
 pub(super) enum Sight {
     Nothing,
     Secret(Range<usize>),
+    /// The values of a list.
+    Several(Vec<Range<usize>>),
     /// It takes text that isn't there yet.
     Undecided,
 }
@@ -119,6 +123,7 @@ impl Detector {
             longest_word,
             patterns: KINDS.iter().map(|_| OnceLock::new()).collect(),
             names: KINDS.iter().map(|kind| Arc::from(kind.name)).collect(),
+            block: KINDS.iter().position(|kind| kind.place == Place::Block).unwrap_or_default(),
             known: Known::new(known)?,
         })
     }
@@ -148,13 +153,24 @@ impl Detector {
                 }
                 match self.judge(text, lead, at.clone(), rest) {
                     Sight::Nothing => {}
-                    Sight::Secret(range) => {
-                        let kind = self.names.get(lead.kind).cloned().unwrap_or_default();
-                        seen.push((at.start, Candidate { range, rank: lead.kind + 1, kind }));
+                    Sight::Secret(range) => seen.push((at.start, self.candidate(lead.kind, range))),
+                    Sight::Several(ranges) => {
+                        seen.extend(
+                            ranges.into_iter().map(|range| (at.start, self.candidate(lead.kind, range))),
+                        );
                     }
                     Sight::Undecided => until = at.start,
                 }
             }
+        }
+        let mut line = first_line(text, from);
+        while let Some(at) = line.filter(|at| *at < until) {
+            match rows::run(text, at, rest) {
+                Sight::Secret(range) => seen.push((at, self.candidate(self.block, range))),
+                Sight::Undecided => until = at,
+                Sight::Nothing | Sight::Several(_) => {}
+            }
+            line = next_line(text, at);
         }
         for (range, kind) in self.known.find(tail) {
             let range = from + range.start..from + range.end;
@@ -164,6 +180,10 @@ impl Detector {
         let candidates =
             seen.into_iter().filter(|(start, _)| *start < until).map(|(_, found)| found).collect();
         Look { candidates, until }
+    }
+
+    fn candidate(&self, kind: usize, range: Range<usize>) -> Candidate {
+        Candidate { range, rank: kind + 1, kind: self.names.get(kind).cloned().unwrap_or_default() }
     }
 
     /// Up to where each word and value that begins there is whole.
@@ -191,8 +211,12 @@ impl Detector {
                 if matches!(lead.word, "pass" | "auth") && !stands_alone(before, after) {
                     return Sight::Nothing;
                 }
-                assigned::value_after(before, after, kind.check)
-                    .map(|range| hit.end + range.start..hit.end + range.end)
+                let value = assigned::value_after(before, after, kind.check)
+                    .map(|range| hit.end + range.start..hit.end + range.end);
+                if value.is_none() {
+                    return list::values(text, hit, kind.check, rest);
+                }
+                value
             }
             _ => self.pattern_at(text, lead.kind, hit, end),
         };
@@ -244,6 +268,7 @@ fn holds(kind: &Kind, secret: &[u8], text: &[u8], hit: &Range<usize>) -> bool {
         Check::Pair => value::is_pair(secret),
         Check::Address => value::is_address_password(secret),
         Check::Password => value::is_password(secret, Quotes::Around),
+        Check::Given => value::is_given(secret),
         Check::LineStart => {
             let start = line_start(text, hit.start, BACK_MAX_BYTES);
             let before = text.get(start..hit.start).unwrap_or_default();
@@ -275,6 +300,19 @@ fn line_start(text: &[u8], at: usize, back: usize) -> usize {
     let start = at.saturating_sub(back);
     let before = text.get(start..at).unwrap_or_default();
     memrchr(b'\n', before).map_or(start, |end| start + end + 1)
+}
+
+/// The start of the first line that begins at `from` or later.
+fn first_line(text: &[u8], from: usize) -> Option<usize> {
+    match from.checked_sub(1) {
+        None => Some(0),
+        Some(before) => next_line(text, before),
+    }
+}
+
+/// The start of the line after the one that `at` is in.
+fn next_line(text: &[u8], at: usize) -> Option<usize> {
+    memchr(b'\n', text.get(at..)?).map(|length| at + length + 1)
 }
 
 /// No hit at `looked` or later leads to a secret that begins before this.

@@ -55,6 +55,8 @@ pub(super) enum Check {
     Pair,
     /// What people choose as a password.
     Password,
+    /// What is given to a flag or a variable for passwords, short ones too.
+    Given,
     /// Anything in an address that isn't a port or an obvious filler.
     Address,
     /// What people choose as a password, and the word begins its line.
@@ -267,13 +269,28 @@ pub(super) static KINDS: &[Kind] = &[
     // Forms that many share.
     head("jwt", &["eyJ"], r"(eyJ[A-Za-z0-9_-]{10,}\.(?:eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,}|[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,}))"),
     after("url-password", &["://"], r#"[^\s/:@"'`<>\[\]{}()]{0,128}:([^\s/@"'`<>]{3,512})@[A-Za-z0-9\[_$%{]"#).with(Check::Address),
-    after("bearer-token", &["bearer"], r"(?:[ \t]{1,4}|%20|\+)([A-Za-z0-9_.~+/-]{16,}={0,2})").with(Check::Mixed),
+    after("bearer-token", &["bearer"], r"(?:[ \t]{1,4}|%20|\+)([A-Za-z0-9_.~+/-]{10,}={0,2})").with(Check::Mixed),
     after("basic-auth", &["basic"], r"[ \t]{1,4}([A-Za-z0-9+/_-]{8,}={0,2})").with(Check::Pair),
     after("authorization", &["authorization", "x-auth"], r#"\\{0,3}["'`]?[ \t]{0,4}[:=,][ \t]{0,4}\\{0,3}["'`]?(?:[A-Za-z]{3,16}[ \t]{1,4})?(?:(?:token|key|api_?key)=)?["']?([A-Za-z0-9_.~+/-]{16,}={0,2})"#).with(Check::Mixed),
     after("netrc-password", &["login "], r"[ \t]{0,4}\S{1,128}[ \t]{1,4}password[ \t]{1,4}(\S{6,256})").with(Check::Password),
     after("netrc-password", &["password"], r"[ \t]{1,4}(\S{6,256})[ \t\r]{0,4}$").with(Check::LineStart),
-    after("flag-password", &["--password", "--passwd", "--pass", "--pwd"], r#"[ \t]{1,4}\\{0,3}["']?([^\s"'`<>|;&\\]{6,256})"#).with(Check::Password),
+    after("flag-password", &["--password", "--passwd", "--passphrase", "--pass", "--pwd", "--http-password", "--ftp-password", "--proxy-password", "--db-password", "--admin-password"], r#"(?:[ \t]{1,4}|=|["'],[ \t]{0,4})\\{0,3}["']?([^\s"'`<>|;\\]{6,256})"#).with(Check::Given),
+    // Flags of one letter mean a password after these programs only.
+    after("flag-password", &["mysql", "mariadb"], r#"[^\n|;&]{0,200}?[ \t]-p["']?([^\s"'`<>|;\\]{6,256})"#).with(Check::Given),
+    after("flag-password", &["redis-cli", "valkey-cli"], r#"[^\n|;&]{0,200}?[ \t]-a[ \t]{1,4}["']?([^\s"'`<>|;\\]{6,256})"#).with(Check::Given),
+    after("flag-password", &["sshpass"], r#"[ \t]{1,4}-p[ \t]{0,4}["']?([^\s"'`<>|;\\]{6,256})"#).with(Check::Given),
+    after("flag-password", &["docker login", "podman login", "nerdctl login", "skopeo login", "buildah login", "oras login", "registry login", "az login", "oc login", "mongosh", "mongodump", "mongorestore"], r#"[^\n|;&]{0,200}?[ \t]-p[ \t]{1,4}["']?([^\s"'`<>|;\\]{6,256})"#).with(Check::Given),
+    after("flag-password", &["ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami"], r#"[^\n|;&]{0,200}?[ \t]-w[ \t]{1,4}["']?([^\s"'`<>|;\\]{6,256})"#).with(Check::Given),
+    after("flag-password", &["htpasswd"], r#"(?:[ \t]{1,4}-[A-Za-z]{1,8}){0,4}?[ \t]{1,4}-[A-Za-z]{0,8}b[A-Za-z]{0,8}(?:[ \t]{1,4}-[A-Za-z]{1,8}|[ \t]{1,4}[0-9]{1,2}){0,4}(?:[ \t]{1,4}[^\s-][^\s]{0,128}){1,2}[ \t]{1,4}["']?([^\s"'`<>|;\\]{6,256})"#).with(Check::Given),
+    after("flag-password", &["-passin", "-passout", "-pass"], r#"[ \t]{1,4}["']?pass:([^\s"'`<>|;\\]{6,256})"#).with(Check::Given),
+    after("flag-password", &["openssl enc"], r#"[^\n|;&]{0,200}?[ \t]-k[ \t]{1,4}["']?([^\s"'`<>|;\\]{6,256})"#).with(Check::Given),
+    after("flag-password", &["-storepass", "-keypass", "-srcstorepass", "-deststorepass"], r#"[ \t]{1,4}["']?([^\s"'`<>|;\\]{6,256})"#).with(Check::Given),
+    // A property of a program's, as java and cmake take it.
+    loose("flag-password", &["-D"], r#"-D[A-Za-z0-9_.\-]{0,64}(?i:pass(?:word|phrase|wd)?|pwd|secret|token|api[_.-]?key)=["']?([^\s"'`<>|;\\]{6,256})"#).with(Check::Given),
+    // Variables in the capitals of a shell's line or of a file of settings.
+    loose("variable-password", &["PASSWORD=", "PASSWD=", "PASSPHRASE=", "_PASS=", "_PWD=", "SSHPASS=", "REDISCLI_AUTH="], r#"(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|_PWD|SSHPASS|REDISCLI_AUTH)=["']?([^\s"'`<>|;&\\]{6,256})"#).with(Check::Given),
     after("flag-token", &["--token", "--api-key", "--apikey", "--api-token", "--secret", "--secret-key", "--access-token", "--access-key", "--auth-token", "--client-secret"], r#"[ \t]{1,4}\\{0,3}["']?([^\s"'`<>|;&\\]{12,512})"#).with(Check::Token),
+    after("flag-user", &["curl"], r#"[^\n|;&]{0,400}?[ \t](?:-[A-Za-z]{0,6}[uU]|--user|--proxy-user)[ =]?["']?[^\s:"'/]{1,64}:([^\s"'`@]{6,256})"#).with(Check::Given),
     after("flag-user", &[" --user", " -u"], r#"[ =]["']?[^\s:"'/]{1,64}:([^\s"'`@]{6,256})"#).with(Check::Password),
     kind("password", &["password", "passwd", "passphrase", "passcode", "pwd", "pass", "_pw"], Place::Assigned, "").with(Check::Password),
     kind("credential", &["secret", "token", "apikey", "api_key", "api-key", "api key", "access_key", "accesskey", "access-key", "private_key", "privatekey", "private-key", "encryption_key", "encryptionkey", "signing_key", "signingkey", "master_key", "masterkey", "account_key", "shared_key", "sharedkey", "auth_key", "authkey", "service_key", "credential", "auth"], Place::Assigned, "").with(Check::Token),

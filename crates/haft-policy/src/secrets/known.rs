@@ -2,7 +2,7 @@
 
 use aho_corasick::{AhoCorasick, BuildError};
 use base64::{Engine, engine::general_purpose};
-use std::{fmt::Write, ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 /// A shorter value is left alone: it would be found in the middle of words.
 const VALUE_MIN_BYTES: usize = 6;
@@ -56,24 +56,88 @@ impl Known {
     }
 }
 
-/// The value itself, and as it stands in base64, in an address and in JSON.
+/// The value itself, and as it stands in base64, in hex, in an address or a form, in JSON, in HTML and in a shell's
+/// quotes.
 fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![value.to_vec(), general_purpose::STANDARD.encode(value).into_bytes()];
     for before in 0..3 {
         forms.extend(encoded(&general_purpose::STANDARD_NO_PAD, before, value));
         forms.extend(encoded(&general_purpose::URL_SAFE_NO_PAD, before, value));
     }
-    forms.push(percent(value, Hex::Capital));
-    forms.push(percent(value, Hex::Small));
-    if let Some(escaped) = std::str::from_utf8(value).ok().and_then(|text| serde_json::to_string(text).ok()) {
-        let inner = escaped.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default();
-        forms.push(inner.as_bytes().to_vec());
-        forms.push(inner.replace('/', "\\/").into_bytes());
+    for hex in [Hex::Capital, Hex::Small] {
+        forms.push(value.iter().map(|byte| hex.pair(*byte)).collect::<String>().into_bytes());
+        for (plain, blank) in ADDRESSES.iter().flat_map(|plain| ["%20", "+"].map(|blank| (*plain, blank))) {
+            forms.push(percent(value, hex, (plain, blank)));
+        }
+    }
+    if let Ok(text) = std::str::from_utf8(value) {
+        forms.extend(json_forms(text).into_iter().map(String::into_bytes));
+        forms.push(text.replace('\'', "'\\''").into_bytes());
+        let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        forms.push(escaped.replace('"', "&quot;").into_bytes());
+        forms.push(escaped.replace('"', "&#34;").replace('\'', "&#39;").into_bytes());
+        forms.push(escaped.replace('"', "&quot;").replace('\'', "&#39;").into_bytes());
+        forms.push(escaped.replace('"', "&quot;").replace('\'', "&#x27;").into_bytes());
+        forms.push(escaped.replace('"', "&quot;").replace('\'', "&apos;").into_bytes());
+        forms.push(escaped.into_bytes());
     }
     forms.retain(|form| form.len() >= VALUE_MIN_BYTES);
     forms.sort();
     forms.dedup();
     forms
+}
+
+/// What encoders of addresses leave as it is beside letters and digits: RFC 3986, JavaScript's two, forms in
+/// browsers, Python's default.
+const ADDRESSES: [&str; 5] = ["-_.~", "-_.~!'()*", "-_.~!'()*;/?:@&=+$,#", "-_.*", "-_.~/"];
+/// What encoders of JSON write as `\uXXXX` beside control characters: nothing, what HTML would read (Go), more of it
+/// (Gson, PHP).
+const GUARDED: [&str; 3] = ["", "<>&", "<>&='\""];
+
+/// As a JSON text holds it, without the quotes around; twice where JSON stands in JSON.
+fn json_forms(text: &str) -> Vec<String> {
+    let mut forms = Vec::new();
+    for hex in [Hex::Capital, Hex::Small] {
+        for guarded in GUARDED {
+            forms.push(json(text, hex, |letter| guarded.contains(letter)));
+            forms.push(json(text, hex, |letter| guarded.contains(letter) || !letter.is_ascii()));
+        }
+        forms.push(json(text, hex, |_| true));
+    }
+    let slashed: Vec<String> = forms.iter().map(|form| form.replace('/', "\\/")).collect();
+    forms.extend(slashed);
+    let twice: Vec<String> =
+        forms.iter().map(|form| form.replace('\\', "\\\\").replace('"', "\\\"")).collect();
+    forms.extend(twice);
+    forms
+}
+
+/// JSON with the letters that `is_coded` names by their numbers.
+fn json(text: &str, hex: Hex, is_coded: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        let short = match letter {
+            '\n' => Some("\\n"),
+            '\r' => Some("\\r"),
+            '\t' => Some("\\t"),
+            '"' => Some("\\\""),
+            '\\' => Some("\\\\"),
+            _ => None,
+        };
+        match short {
+            Some(short) if !is_coded(letter) => out.push_str(short),
+            None if !is_coded(letter) && !letter.is_control() => out.push(letter),
+            _ => {
+                for unit in letter.encode_utf16(&mut [0; 2]) {
+                    let [high, low] = unit.to_be_bytes();
+                    out.push_str("\\u");
+                    out.push_str(&hex.pair(high));
+                    out.push_str(&hex.pair(low));
+                }
+            }
+        }
+    }
+    out
 }
 
 /// What of base64 depends on the value alone if so many bytes stand before it, modulo three.
@@ -97,17 +161,29 @@ enum Hex {
     Small,
 }
 
-fn percent(value: &[u8], hex: Hex) -> Vec<u8> {
+impl Hex {
+    fn pair(self, byte: u8) -> String {
+        match self {
+            Self::Capital => format!("{byte:02X}"),
+            Self::Small => format!("{byte:02x}"),
+        }
+    }
+}
+
+/// As an address holds it: what of it stays beside letters and digits, and what stands for a blank, are given.
+fn percent(value: &[u8], hex: Hex, (plain, blank): (&str, &str)) -> Vec<u8> {
     let mut text = String::with_capacity(value.len());
     for byte in value {
-        // Writing to a string doesn't fail.
-        let _ = match (*byte, hex) {
-            (byte, _) if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) => {
-                text.write_char(char::from(byte))
+        match *byte {
+            b' ' => text.push_str(blank),
+            byte if byte.is_ascii_alphanumeric() || plain.as_bytes().contains(&byte) => {
+                text.push(char::from(byte))
             }
-            (byte, Hex::Capital) => write!(text, "%{byte:02X}"),
-            (byte, Hex::Small) => write!(text, "%{byte:02x}"),
-        };
+            byte => {
+                text.push('%');
+                text.push_str(&hex.pair(byte));
+            }
+        }
     }
     text.into_bytes()
 }
@@ -128,6 +204,32 @@ mod tests {
             assert!(found(text), "{text}");
         }
         assert!(!found("p/s\"wörd 8"));
+    }
+
+    #[test]
+    fn encoders_of_addresses_and_of_json_differ_in_what_they_encode() {
+        let known =
+            Known::new([("db".to_owned(), "p s/<w\u{f6}rd>&'9\u{1f511}".as_bytes().to_vec())]).unwrap();
+        for text in [
+            // Addresses: RFC 3986, a form, JavaScript's encodeURIComponent, Python's quote.
+            "p%20s%2F%3Cw%C3%B6rd%3E%26%279%F0%9F%94%91",
+            "p+s%2f%3cw%c3%b6rd%3e%26%279%f0%9f%94%91",
+            "p%20s%2F%3Cw%C3%B6rd%3E%26'9%F0%9F%94%91",
+            "p%20s/%3Cw%C3%B6rd%3E%26%279%F0%9F%94%91",
+            // JSON: ASCII alone, Go's, PHP's, all by number, JSON in JSON.
+            r"p s/<w\u00f6rd>&'9\ud83d\udd11",
+            r"p s/\u003cwörd\u003e\u0026'9🔑",
+            r"p s\/<w\u00f6rd>&'9\ud83d\udd11",
+            r"\u0070\u0020\u0073\u002F\u003C\u0077\u00F6\u0072\u0064\u003E\u0026\u0027\u0039\uD83D\uDD11",
+            r"p s/<w\\u00f6rd>&'9\\ud83d\\udd11",
+            // HTML, hex, a shell's quotes.
+            "p s/&lt;wörd&gt;&amp;&#39;9🔑",
+            "7020732f3c77c3b672643e262739f09f9491",
+            r"p s/<wörd>&'\''9🔑",
+        ] {
+            assert!(known.find(text.as_bytes()).next().is_some(), "{text}");
+        }
+        assert!(known.find(b"p%20s%2F%3Cw").next().is_none());
     }
 
     #[test]

@@ -2,10 +2,13 @@
 //!
 //! A block is followed line by line from its header: as long as the lines are of a key, they belong to it,
 //! through the footer if there is one. So a key whose end was cut off is found too, and code that only speaks of
-//! headers is left alone. Lines may be parted by `\n` written out, as in JSON, and have quotes, line numbers or a
-//! diff's marks around them.
+//! headers is left alone. Lines may be parted by `\n` written out, as in JSON, and have quotes, line numbers, file
+//! names, the marks of a diff or a comment around them. What is left of a key without its header is read by `rows`.
 
-use super::find::{Rest, Sight};
+use super::{
+    find::{Rest, Sight},
+    rows,
+};
 use memchr::{memchr2, memmem};
 use regex::bytes::{Regex, RegexBuilder};
 use std::sync::LazyLock;
@@ -53,7 +56,8 @@ pub(super) fn block(text: &[u8], start: usize, rest: Rest) -> Sight {
             Sight::Nothing
         };
     };
-    let (mut at, mut end, mut key, mut is_last) = (header.end(), header.end(), 0, false);
+    let (mut at, mut end, mut key) = (header.end(), header.end(), 0);
+    let (mut is_last, mut is_over) = (false, false);
     while at < body.len() {
         let (line_end, next) = line(body, at);
         if next.is_none() && may_grow {
@@ -64,6 +68,7 @@ pub(super) fn block(text: &[u8], start: usize, rest: Rest) -> Sight {
             Line::Footer(length, bytes) => {
                 return secret(start, at + length, key + bytes);
             }
+            _ if is_over => return secret(start, end, key),
             Line::Around if key == 0 => {}
             // White space and quotes between lines of a key.
             Line::Around if is_blank(content) => {}
@@ -72,7 +77,9 @@ pub(super) fn block(text: &[u8], start: usize, rest: Rest) -> Sight {
                 end = line_end;
                 is_last = bytes < LINE_MIN_BYTES;
             }
-            _ => return secret(start, end, key),
+            // The last line of a key, behind a file's name, may be too short to be told from words: its footer tells.
+            _ if key > 0 => is_over = true,
+            _ => return Sight::Nothing,
         }
         let Some(next) = next else { break };
         at = next;
@@ -105,7 +112,7 @@ fn line(text: &[u8], at: usize) -> (usize, Option<usize>) {
 fn read(line: &[u8]) -> Line {
     if let Some(at) = memmem::find(line, b"-----END ").or_else(|| memmem::find(line, b"---- END ")) {
         let before = line.get(..at).map(trimmed).unwrap_or_default();
-        let Some(bytes) = key_bytes(before) else { return Line::Other };
+        let bytes = key_bytes(before).unwrap_or_default();
         let text_at = at + b"-----END ".len();
         let footer = line.get(text_at..).unwrap_or_default();
         let closes = memmem::find(footer, b"----").map_or(footer.len(), |dashes| {
@@ -114,11 +121,11 @@ fn read(line: &[u8]) -> Line {
         });
         return Line::Footer(text_at + closes, bytes);
     }
-    let content = trimmed(line);
-    if content.is_empty() {
+    if is_blank(line) {
         return Line::Around;
     }
-    if let Some(bytes) = key_bytes(content) {
+    let content = trimmed(line);
+    if let Some(bytes) = key_bytes(content).or_else(|| rows::row(line).map(|row| row.len())) {
         return Line::Key(bytes);
     }
     let name = content.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-').count();
@@ -126,8 +133,9 @@ fn read(line: &[u8]) -> Line {
     if is_field { Line::Around } else { Line::Other }
 }
 
+/// Whether nothing but quotes, marks and what joins texts in code is there.
 fn is_blank(line: &[u8]) -> bool {
-    trimmed(line).is_empty()
+    !trimmed(line).iter().any(u8::is_ascii_alphanumeric)
 }
 
 /// How much base64 a line is, if it is nothing else. Where a key was put on one line, spaces stand for its line
@@ -183,7 +191,7 @@ mod tests {
         match block(text.as_bytes(), start, Rest::None) {
             Sight::Secret(range) => Some(range.len()),
             Sight::Nothing => None,
-            Sight::Undecided => panic!("undecided at the end"),
+            other => panic!("{other:?} at the end"),
         }
     }
 
@@ -230,6 +238,37 @@ mod tests {
         let quoted: Vec<String> =
             pem("PRIVATE KEY", KEY).lines().map(|line| format!("  \"{line}\\n\",")).collect();
         assert!(masked_bytes(&quoted.join("\n")).unwrap() > KEY.len());
+    }
+
+    #[test]
+    fn what_listings_and_comments_put_before_lines_does_not_hide_a_key() {
+        let row = "q8Zt3nV7cX1mK4wPx2Ld9sYtB6hR5jGfA0eUq8Zt3nV7cX1mK4wPx2Ld9sYtB6hR";
+        let key = pem("RSA PRIVATE KEY", &format!("{row}\n{row}\n{row}\nab3=\n"));
+        let before: [fn(usize) -> String; 9] = [
+            |at| format!("keys/a.pem:{at}:"),
+            |at| format!("keys/a.pem-{at}-"),
+            |at| format!("a1b2c3d{at} (Some One 2031-01-02 03:04:05 +0000 {at}) "),
+            |_| "+".to_owned(),
+            |_| "# ".to_owned(),
+            |_| "// ".to_owned(),
+            |_| " * ".to_owned(),
+            |_| "web-1  | ".to_owned(),
+            |at| format!("{at}│    "),
+        ];
+        for before in before {
+            let lines: Vec<String> =
+                key.lines().enumerate().map(|(at, line)| format!("{}{line}", before(at + 1))).collect();
+            let text = lines.join("\n");
+            let start = before(1).len();
+            let found = block(text.as_bytes(), start, Rest::None);
+            assert!(
+                matches!(&found, Sight::Secret(range) if *range == (start..text.len())),
+                "{found:?} of {text}"
+            );
+        }
+        let code: Vec<String> = key.lines().map(|line| format!("    \"{line}\\n\" +")).collect();
+        let code = code.join("\n");
+        assert!(masked_bytes(&code).is_some_and(|bytes| bytes > key.len()), "{code}");
     }
 
     #[test]

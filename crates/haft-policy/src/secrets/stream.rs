@@ -12,9 +12,9 @@ use std::{fmt, sync::Arc};
 ///
 /// # What is held back
 /// Text is given with its line: of a line without end, what may still be part of a secret is held, and at most
-/// 100 bytes where no word of a kind stands. From such a word on, up to 8 KiB are held until it is
-/// decided, and 64 KiB of a private key's block. A configured value with line ends in it holds back its own length.
-/// Nothing else grows with the text.
+/// 256 bytes where no word of a kind stands, since they may become a key's row. From such a word on, up to 8 KiB are
+/// held until it is decided, so the values of a list, 16 KiB of rows of base64, and 64 KiB of a private key's block. A
+/// configured value with line ends in it holds back the length of its longest form. Nothing else grows with the text.
 ///
 /// # Limits
 /// The same for a stream and for a whole text:
@@ -22,6 +22,8 @@ use std::{fmt, sync::Arc};
 ///   or the name before it; of a longer one, what lies within is masked and the rest is given as it is.
 /// - A value assigned to a credential's name is masked in its first 2 KiB.
 /// - A private key's block is masked as one up to 64 KiB, with or without its footer.
+/// - Of a list, the values in the first 8 KiB after its name are masked; rows of a key without its header are masked
+///   up to 16 KiB.
 /// - A configured value is masked whatever its length.
 pub struct StreamMasker {
     masker: Arc<Masker>,
@@ -120,6 +122,11 @@ mod tests {
         (0..36).map(|at| char::from(letters[(start + at * 7) % 36])).collect()
     }
 
+    /// A row as a key's is wide.
+    fn row(start: usize) -> String {
+        [token(start).as_str(), &token(start + 5)[..28]].concat()
+    }
+
     fn samples() -> Vec<String> {
         let key = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\n".repeat(5);
         vec![
@@ -131,6 +138,9 @@ mod tests {
             format!("https://me:{}@host/ghp_{} hunter2!hunter2!", token(4), token(5)),
             format!("{{\"private_key\":\"-----BEGIN PRIVATE KEY-----\\n{}\"}}", key.replace('\n', "\\n")),
             "password=password=token=secret= two lines\nof".to_owned(),
+            format!("a:1:{0}\na:2:{0}\na:3:ab3=\na:4:-----END RSA PRIVATE KEY-----\n", row(1)),
+            format!("{0}\n{0}\n{0}\n{0}\nx\n-----BEGIN CERTIFICATE-----\n{0}\n{0}\n{0}\n{0}\n", row(2)),
+            format!("tokens:\n- {}\n- {}\nkeys: [\n  \"a\",\n", token(6), token(7)),
             String::new(),
         ]
     }

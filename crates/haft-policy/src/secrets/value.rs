@@ -15,6 +15,10 @@ const FILLER_ENTROPY_MAX_BITS: f64 = 2.0;
 const FILLER_RUN_BYTES: usize = 8;
 const TOKEN_MIN_BYTES: usize = 12;
 const PASSWORD_MIN_BYTES: usize = 8;
+/// The same where a flag or a variable says that it is one.
+const GIVEN_MIN_BYTES: usize = 6;
+/// Signs that people put into passwords, and hardly into words.
+const SYMBOLS: &[u8] = b"!@#$%^&*?~+";
 
 /// In a value of any form: it stands for one.
 const STAND_INS: &[&str] =
@@ -62,6 +66,21 @@ const FILLERS: &[&str] = &[
 ];
 /// A value that begins so is a checksum.
 const CHECKSUMS: &[&str] = &["sha1", "sha224", "sha256", "sha384", "sha512", "md5", "crc32", "blake"];
+/// Words of technology with digits in them, which stand in the names of types and functions.
+#[rustfmt::skip] // rows of words
+const TERMS: &[&str] = &[
+    // A longer one before what it begins with.
+    "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "int128", "float16", "float32",
+    "float64", "bytes16", "bytes32", "bytes64", "utf8", "utf16", "utf32", "latin1", "base16", "base32", "base58",
+    "base64", "ascii85", "sha1", "sha224", "sha256", "sha384", "sha512", "sha2", "sha3", "md4", "md5", "crc32",
+    "keccak256", "blake2", "blake3", "argon2", "pbkdf2", "x509", "pkcs11", "pkcs12", "pkcs1", "pkcs5", "pkcs7",
+    "pkcs8", "asn1", "oauth1", "oauth2", "http1", "http2", "http3", "ed25519", "x25519", "curve25519",
+    "secp256k1", "aes128", "aes192", "aes256", "chacha20", "poly1305", "rsa2048", "rsa4096", "hs256", "rs256",
+    "es256", "ipv4", "ipv6", "rfc3339", "iso8601", "win32", "win64", "amd64", "arm64", "i18n", "l10n", "k8s",
+    "neo4j", "log4j", "web3", "vec2", "vec3", "mat4", "v1alpha1", "v1beta1", "v2beta1",
+];
+/// What else documentation gives to a flag, with digits or signs after it.
+const GIVEN_FILLERS: &[&str] = &["changeit", "welcome", "qwerty", "letmein", "default", "string", "value"];
 /// What documentation writes as the password of an address.
 const ADDRESS_FILLERS: &[&str] = &[
     "password",
@@ -131,15 +150,33 @@ pub(super) fn is_token(value: &[u8]) -> bool {
 
 /// Whether people may have chosen it as a password. Without quotes around it, it may be code as well.
 pub(super) fn is_password(value: &[u8], quotes: Quotes) -> bool {
-    if value.len() < PASSWORD_MIN_BYTES || is_filler(value) || entropy(value) < PASSWORD_ENTROPY_MIN_BITS {
+    if value.len() < PASSWORD_MIN_BYTES
+        || is_filler(value)
+        || is_short_hex(value)
+        || entropy(value) < PASSWORD_ENTROPY_MIN_BITS
+    {
         return false;
     }
-    let has_symbol = value.iter().any(|byte| b"!@#$%^&*?~+".contains(byte));
+    let has_symbol = value.iter().any(|byte| SYMBOLS.contains(byte));
     match quotes {
         _ if wild_bytes(value) >= 6 => true,
         Quotes::Around => classes(value) >= 3 && (has_symbol || !value.contains(&b'.')),
         Quotes::None => classes(value) >= 3 && has_symbol,
     }
+}
+
+/// Whether what a flag or a variable for passwords is given is one, and not a variable, a word or a port.
+pub(super) fn is_given(value: &[u8]) -> bool {
+    let stem = value.iter().rposition(u8::is_ascii_alphabetic).and_then(|last| value.get(..=last));
+    let is_word = |words: &[&str]| {
+        stem.is_some_and(|stem| words.iter().any(|word| stem.eq_ignore_ascii_case(word.as_bytes())))
+    };
+    value.len() >= GIVEN_MIN_BYTES
+        && stem.is_some()
+        && value.iter().any(|byte| byte.is_ascii_digit() || *byte == b'=' || SYMBOLS.contains(byte))
+        && !is_filler(value)
+        && !is_word(ADDRESS_FILLERS)
+        && !is_word(GIVEN_FILLERS)
 }
 
 /// Whether the password of an address is one.
@@ -165,6 +202,14 @@ fn is_filler(value: &[u8]) -> bool {
         || is_place(value)
         || is_checksum(value)
         || is_date(value)
+}
+
+/// At most eight digits in hex: the beginning of a commit's name, a colour, a checksum.
+fn is_short_hex(value: &[u8]) -> bool {
+    let digits = value.strip_prefix(b"0x").unwrap_or(value);
+    let is_all = |is: fn(&u8) -> bool| digits.iter().all(|byte| byte.is_ascii_digit() || is(byte));
+    digits.len() <= 8
+        && (is_all(|byte| matches!(byte, b'a'..=b'f')) || is_all(|byte| matches!(byte, b'A'..=b'F')))
 }
 
 /// `$NAME`, `%NAME%`, `@name`, `&name`, `a::b`, `a->b`.
@@ -222,7 +267,32 @@ fn is_tame(word: &[u8]) -> bool {
     // `X509CertificateFlags`, `loginOauth2Handler`.
     let runs = word.chunk_by(|one, next| one.is_ascii_digit() == next.is_ascii_digit()).count();
     let is_name = word.len() >= 18 && runs <= 3 && digits <= 4 && before == 0 && !is_odd_case(word);
-    is_numbered || is_amount || is_name
+    is_numbered || is_amount || is_name || is_termed(word)
+}
+
+/// `Uint8Array`, `OAuth2AccessToken`, `Int64ToString`: all digits but a number at the end belong to words of
+/// technology, or stand for "to" and "for".
+fn is_termed(word: &[u8]) -> bool {
+    if is_odd_case(word) {
+        return false;
+    }
+    let mut plain = word.to_ascii_lowercase();
+    for term in TERMS {
+        while let Some(at) = memchr::memmem::find(&plain, term.as_bytes()) {
+            let Some(part) = plain.get_mut(at..at + term.len()) else { break };
+            part.fill(b'x');
+        }
+    }
+    let is_join = |seven: &[u8]| match seven {
+        [before @ .., b'2' | b'4', one, two, three] => {
+            before.iter().chain([one, two, three]).all(u8::is_ascii_lowercase)
+        }
+        _ => false,
+    };
+    let joins = plain.windows(7).filter(|seven| is_join(seven)).count();
+    let digits = plain.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let last = plain.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    last <= 2 && digits == joins + last
 }
 
 /// Capitals come and go as in no `camelCase`: at least twice a small letter stands alone before a capital, or
@@ -346,6 +416,47 @@ mod tests {
         for value in ["required", "changeme", "password1", "user.password", "${DB_PASSWORD}", "hashPassword2"]
         {
             assert!(!is_password(value.as_bytes(), Quotes::None), "{value}");
+        }
+    }
+
+    #[test]
+    fn names_of_types_are_no_secrets() {
+        for value in [
+            "Uint8Array",
+            "Float64Array",
+            "Base64String",
+            "UTF8Decoder",
+            "Argon2idParams",
+            "Int64ToString",
+            "CharField2Widget",
+            "3f9a2c41",
+            "0x1f2e3d4c",
+        ] {
+            assert!(!is_password(value.as_bytes(), Quotes::None), "{value}");
+        }
+        for value in [
+            "Ed25519PrivateKey",
+            "Curve25519SecretKey",
+            "OAuth2AccessToken",
+            "Uint8ClampedArray",
+            "deriveKeyPbkdf2Sha256",
+            "X509Certificate2",
+            "lexer.nextToken2Char",
+        ] {
+            assert!(!is_token(value.as_bytes()), "{value}");
+        }
+        assert!(is_password(b"k9base64x7Qz", Quotes::None) && is_token(b"q8Zt3nV7sha256K4"));
+    }
+
+    #[test]
+    fn what_a_flag_is_given_needs_less() {
+        for value in ["hunter2", "blue42sky", "tr0ub4dor&3", "kettle!moon"] {
+            assert!(is_given(value.as_bytes()), "{value}");
+        }
+        for value in
+            ["$PW1234", "password1", "admin123!", "3306:3306", "PASSWORD", "changeit", "/etc/x1/pw", "a1b2"]
+        {
+            assert!(!is_given(value.as_bytes()), "{value}");
         }
     }
 

@@ -3,6 +3,7 @@
 use super::{
     Handle, Offer, Problem, Snapshot,
     stack::{Kind, Layer, Stack, Wrapper},
+    wrap::Opens,
 };
 use haft_core::AnyTool;
 use std::{
@@ -124,6 +125,8 @@ struct Stacks {
     /// Names that were offered once and are gone.
     gone: BTreeMap<Arc<str>, Arc<str>>,
     problems: BTreeMap<String, Vec<Problem>>,
+    /// What owners say their tools are for.
+    about: Arc<BTreeMap<String, String>>,
     next: u64,
     snapshot: Option<Arc<Snapshot>>,
 }
@@ -220,7 +223,11 @@ impl Catalogue {
         let mut stacks = self.lock();
         let below = stacks.shown(name)?.clone();
         by.may_change(&below).map_err(|why| forbidden(by, "wrap", name, why))?;
-        let wrapper = Wrapper { by: by.id().into(), make: Arc::new(wrapper) };
+        let opens = match by {
+            Registrar::Official(_) => Opens::AsItSays,
+            Registrar::External { .. } => Opens::Never,
+        };
+        let wrapper = Wrapper { by: by.id().into(), opens, make: Arc::new(wrapper) };
         wrapper.around(&below)?;
         Ok(self.push(stacks.number(), stacks, &below.name, Kind::Wrap(wrapper)))
     }
@@ -234,6 +241,13 @@ impl Catalogue {
         let below = stacks.shown(name)?.clone();
         by.may_change(&below).map_err(|why| forbidden(by, "remove", name, why))?;
         Ok(self.push(stacks.number(), stacks, &below.name, Kind::Hide))
+    }
+
+    /// Says what the tools of an owner are for: what a model reads of them while they aren't sent.
+    pub fn describe(&self, owner: &str, about: &str) {
+        let mut stacks = self.lock();
+        Arc::make_mut(&mut stacks.about).insert(owner.to_owned(), about.to_owned());
+        stacks.snapshot = None;
     }
 
     /// Replaces the problems of one source.
@@ -258,7 +272,7 @@ impl Catalogue {
             return Arc::clone(snapshot);
         }
         let shown = stacks.tools.values().filter_map(|stack| stack.shown.clone());
-        let snapshot = Arc::new(Snapshot::new(shown, stacks.gone.clone()));
+        let snapshot = Arc::new(Snapshot::new(shown, stacks.gone.clone(), Arc::clone(&stacks.about)));
         stacks.snapshot = Some(Arc::clone(&snapshot));
         snapshot
     }

@@ -1,6 +1,7 @@
 //! One registered tool, ready to be called.
 
 use super::RegisterError;
+use crate::lower;
 use haft_core::{AnyTool, Spec, ToolName};
 use jsonschema::Validator;
 use serde_json::Value;
@@ -23,6 +24,8 @@ pub struct Offer {
     pub(crate) input: Arc<Validator>,
     pub(crate) output: Option<Arc<Validator>>,
     pub(crate) live: Arc<AtomicBool>,
+    /// About how many tokens its definition costs a model.
+    pub(crate) tokens: usize,
     /// Tells registrations of one name apart.
     pub(crate) id: u64,
 }
@@ -65,6 +68,7 @@ impl Offer {
             input: Arc::new(input),
             output,
             live: Arc::new(AtomicBool::new(true)),
+            tokens: tokens_of(&spec),
             id: OFFERS.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -91,6 +95,11 @@ impl std::fmt::Debug for Offer {
     }
 }
 
+/// About how many tokens a definition costs: four bytes make one, in JSON and in English.
+fn tokens_of(spec: &Spec) -> usize {
+    (spec.name.len() + spec.prompt().len() + spec.input_schema.to_string().len()) / 4
+}
+
 fn is_builtin_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_lowercase())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-')
@@ -102,6 +111,8 @@ fn compile_input(spec: &Spec) -> Result<Validator, RegisterError> {
     if root.get("type").and_then(Value::as_str) != Some("object") {
         return Err(fault("its root must have \"type\": \"object\"".to_owned()));
     }
+    // What no provider could be sent is set aside now, not at the first request.
+    lower::lower(&spec.input_schema, lower::Dialect::Plain).map_err(|error| fault(error.to_string()))?;
     compile(&spec.input_schema).map_err(fault)
 }
 

@@ -1,6 +1,9 @@
 //! What is registered under one name, in layers; what shows is settled from the bottom up.
 
-use super::{Offer, Problem, RegisterError, wrap::Tightened};
+use super::{
+    Offer, Problem, RegisterError,
+    wrap::{Opens, Tightened},
+};
 use haft_core::AnyTool;
 use std::sync::Arc;
 
@@ -30,6 +33,7 @@ pub(super) enum Kind {
 /// A way to wrap whatever tool is below.
 pub(super) struct Wrapper {
     pub(super) by: String,
+    pub(super) opens: Opens,
     pub(super) make: Arc<Make>,
 }
 
@@ -39,7 +43,8 @@ pub(super) type Make = dyn Fn(Arc<dyn AnyTool>) -> Arc<dyn AnyTool> + Send + Syn
 impl Wrapper {
     /// The wrapped offer, of the owner and the life of what it wraps.
     pub(super) fn around(&self, below: &Offer) -> Result<Offer, RegisterError> {
-        let tightened = Tightened::new(Arc::clone(&below.tool), (self.make)(Arc::clone(&below.tool)))?;
+        let outer = (self.make)(Arc::clone(&below.tool));
+        let tightened = Tightened::new(Arc::clone(&below.tool), outer, self.opens)?;
         let mut offer = Offer::new(Arc::new(tightened), &below.owner, below.hash.clone())?;
         if offer.name != below.name {
             let why = "changes the name".to_owned();

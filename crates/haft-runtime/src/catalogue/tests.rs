@@ -1,7 +1,7 @@
 //! Owners, stacking, wrapping, and what each refuses.
 
 use super::{Catalogue, RegisterError, Registrar};
-use haft_core::{AnyTool, Permission, Risk, Spec, tool};
+use haft_core::{AnyTool, Permission, Profile, Risk, Spec, tool};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -92,6 +92,28 @@ fn a_wrapper_only_tightens() {
     assert_eq!(catalogue.snapshot().get("x").unwrap().spec().permission(), Permission::Deny);
     drop(wrapped);
     assert_eq!(shown(&catalogue, "x").as_deref(), Some("asks"));
+}
+
+#[test]
+fn only_the_operators_own_wrapper_opens_a_sandbox() {
+    let catalogue = Catalogue::new();
+    let kept = |spec: Spec| spec.with_capabilities(&["fs.read"]).with_profile(Profile::default());
+    let _tool = catalogue.register(with("x", "kept in", kept), "a").unwrap();
+    let profile = || catalogue.snapshot().get("x").unwrap().spec().profile.clone().unwrap();
+    let open = |spec: Spec| spec.with_capabilities(&["fs.read"]).with_profile(Profile::outside());
+    let bare = |spec: Spec| spec.with_capabilities(&["fs.read"]);
+    let makes: [fn(Spec) -> Spec; 2] = [open, bare];
+    for make in makes {
+        let by = external(&["fs.read"]);
+        let _wrapped = catalogue.wrap("x", &by, move |_| with("x", "wrapped", make)).unwrap();
+        assert_eq!((shown(&catalogue, "x").unwrap().as_str(), profile()), ("wrapped", Profile::default()));
+    }
+    let by = Registrar::Official("settings".into());
+    let silent = catalogue.wrap("x", &by, move |_| with("x", "wrapped", bare)).unwrap();
+    assert_eq!(profile(), Profile::default());
+    drop(silent);
+    let _wrapped = catalogue.wrap("x", &by, move |_| with("x", "wrapped", open)).unwrap();
+    assert_eq!(profile(), Profile::outside());
 }
 
 #[test]

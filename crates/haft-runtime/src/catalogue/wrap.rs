@@ -12,15 +12,43 @@ use std::sync::Arc;
 pub(super) struct Tightened {
     inner: Arc<dyn AnyTool>,
     outer: Arc<dyn AnyTool>,
+    spec: Arc<Spec>,
+}
+
+/// Whose word on the sandbox holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opens {
+    /// The wrapped tool's, whatever the wrapper says.
+    Never,
+    /// The wrapper's, where it says something: it is the operator's.
+    AsItSays,
 }
 
 impl Tightened {
-    pub(super) fn new(inner: Arc<dyn AnyTool>, outer: Arc<dyn AnyTool>) -> Result<Self, RegisterError> {
+    pub(super) fn new(
+        inner: Arc<dyn AnyTool>,
+        outer: Arc<dyn AnyTool>,
+        opens: Opens,
+    ) -> Result<Self, RegisterError> {
         if let Some(why) = loosens(inner.spec(), outer.spec()) {
             return Err(RegisterError::Loosens { tool: inner.spec().name.to_string(), why: why.to_owned() });
         }
-        Ok(Self { inner, outer })
+        let spec = kept_in(inner.spec(), outer.spec(), opens);
+        Ok(Self { inner, outer, spec })
     }
+}
+
+/// The wrapper's declaration with the sandbox that holds.
+fn kept_in(inner: &Arc<Spec>, outer: &Arc<Spec>, opens: Opens) -> Arc<Spec> {
+    let said = outer.profile.as_ref().filter(|_| opens == Opens::AsItSays);
+    let profile = said.or(inner.profile.as_ref()).cloned();
+    let confined = inner.confined || outer.confined;
+    if profile == outer.profile && confined == outer.confined {
+        return Arc::clone(outer);
+    }
+    let mut spec = Spec::clone(outer);
+    (spec.profile, spec.confined) = (profile, confined);
+    Arc::new(spec)
 }
 
 fn loosens(inner: &Spec, outer: &Spec) -> Option<&'static str> {
@@ -43,7 +71,7 @@ fn loosens(inner: &Spec, outer: &Spec) -> Option<&'static str> {
 
 impl AnyTool for Tightened {
     fn spec(&self) -> &Arc<Spec> {
-        self.outer.spec()
+        &self.spec
     }
 
     fn enabled(&self) -> bool {

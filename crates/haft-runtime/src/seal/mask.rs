@@ -3,24 +3,40 @@
 use haft_core::{Block, Failure, Outcome, Output, Progress, TraceStep};
 use haft_policy::secrets::{Masker, Placeholder, StreamMasker, placeholders, restore};
 use serde_json::Value;
-use std::{borrow::Cow, sync::Arc};
+use std::{
+    borrow::Cow,
+    sync::{Arc, PoisonError, RwLock},
+};
 
-/// What masks the texts of a session; nothing is masked without a masker.
+/// What masks the texts of a session; nothing is masked without a masker. All its copies follow when it learns
+/// of further secrets.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Masks(Option<Arc<Masker>>);
+pub(crate) struct Masks(Option<Arc<RwLock<Arc<Masker>>>>);
 
 impl Masks {
     pub(crate) fn new(masker: Option<Arc<Masker>>) -> Self {
-        Self(masker)
+        Self(masker.map(|masker| Arc::new(RwLock::new(masker))))
+    }
+
+    /// Masks with this one from now on, where anything is masked at all; streams that have begun end as they began.
+    pub(crate) fn replace(&self, masker: Arc<Masker>) {
+        if let Some(shared) = &self.0 {
+            *shared.write().unwrap_or_else(PoisonError::into_inner) = masker;
+        }
+    }
+
+    fn masker(&self) -> Option<Arc<Masker>> {
+        let shared = self.0.as_ref()?;
+        Some(Arc::clone(&shared.read().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// What masks a stream that comes in pieces.
     pub(crate) fn stream(&self) -> Option<StreamMasker> {
-        self.0.clone().map(StreamMasker::new)
+        self.masker().map(StreamMasker::new)
     }
 
     pub(crate) fn text(&self, text: &mut String) {
-        let Some(masker) = &self.0 else { return };
+        let Some(masker) = self.masker() else { return };
         if let Cow::Owned(masked) = masker.mask(text.as_bytes()).text {
             // Between whole characters, so that it stays text.
             *text = String::from_utf8_lossy(&masked).into_owned();
@@ -104,8 +120,13 @@ impl Masks {
 
     /// A text is looked at with its field's name, which may say that it is a secret.
     fn field(&self, name: &str, field: &mut Value) {
-        let Value::String(text) = field else { return self.value(field) };
-        let Some(masker) = &self.0 else { return };
+        let text = match field {
+            Value::String(text) => text,
+            // A list's name is that of each of its texts.
+            Value::Array(items) => return items.iter_mut().for_each(|item| self.field(name, item)),
+            _ => return self.value(field),
+        };
+        let Some(masker) = self.masker() else { return };
         let before = format!("{name}=\"");
         let named = [&before, text.as_str(), "\""].concat();
         let mut masked = Vec::new();
@@ -125,7 +146,7 @@ impl Masks {
 
     /// A line of JSON, masked within its texts where there is something to mask.
     pub(crate) fn json(&self, line: Vec<u8>) -> Vec<u8> {
-        let Some(masker) = &self.0 else { return line };
+        let Some(masker) = self.masker() else { return line };
         if masker.mask(&line).secrets.is_empty() {
             return line;
         }
@@ -150,16 +171,41 @@ impl Masks {
         }
     }
 
+    /// Refuses an input with placeholders, for tools that hand it to a program: none gets what they stand for.
+    ///
+    /// # Errors
+    /// Invalid input that names the first.
+    pub(crate) fn refuse_in(&self, input: &Value) -> Result<(), Failure> {
+        match first_in(input).filter(|_| self.0.is_some()) {
+            None => Ok(()),
+            Some(placeholder) => Err(Failure::invalid(format!(
+                "{placeholder} is what is shown in the place of a secret, and only the file that the secret is in gets \
+                 it back: no command, argument, message or name does. Nothing ran. Name where the value comes from (an \
+                 environment variable, a settings file) instead of the value"
+            ))),
+        }
+    }
+
     /// Placeholders turned back into the bytes of the file they came from; `file` is its present content.
     ///
     /// # Errors
     /// Invalid input where a placeholder stands for nothing in this file.
     pub(crate) fn unmask<'a>(&self, text: &'a [u8], file: &[u8]) -> Result<Cow<'a, [u8]>, Failure> {
-        let Some(masker) = &self.0 else { return Ok(Cow::Borrowed(text)) };
+        let Some(masker) = self.masker() else { return Ok(Cow::Borrowed(text)) };
         if placeholders(text).next().is_none() {
             return Ok(Cow::Borrowed(text));
         }
         restore(text, &masker.originals(file)).map(Cow::Owned).map_err(|error| unknown(&error.to_string()))
+    }
+}
+
+/// The first placeholder in the texts of a value.
+fn first_in(value: &Value) -> Option<Placeholder> {
+    match value {
+        Value::String(text) => placeholders(text.as_bytes()).next().map(|(_, placeholder)| placeholder),
+        Value::Array(items) => items.iter().find_map(first_in),
+        Value::Object(fields) => fields.values().find_map(first_in),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
 
@@ -187,12 +233,38 @@ mod tests {
     fn every_text_of_an_output_is_masked() {
         let mut output =
             Output::text("a hunter2-hunter2 b").with_metadata(json!({"x": ["hunter2-hunter2", 1]}));
-        output.structured = Some(json!({"password": "Zq8!k3tT9vb2", "name": "plain"}));
+        output.structured = Some(
+            json!({"password": "Zq8!k3tT9vb2", "name": "plain", "tokens": ["q8Zt3nV7cX1mK4wP", "z7Yt2mV6bW0lJ3vO"]}),
+        );
         output.messages.push("hunter2-hunter2".to_owned());
         masks().output(&mut output);
         let text = serde_json::to_string(&output).unwrap();
-        assert!(!text.contains("hunter2") && !text.contains("Zq8!"), "{text}");
+        assert!(
+            !text.contains("hunter2")
+                && !text.contains("Zq8!")
+                && !text.contains("q8Zt3")
+                && !text.contains("z7Yt"),
+            "{text}"
+        );
         assert!(text.contains("a [secret:db:") && text.contains("plain"), "{text}");
+    }
+
+    #[test]
+    fn every_copy_learns_of_a_further_secret() {
+        let (masks, other) = (masks(), masks());
+        let learnt = masks.clone();
+        let known = [("new".to_owned(), b"s3cond-secret".to_vec())];
+        masks.replace(Arc::new(Masker::new(Arc::new(Detector::new(known).unwrap()), [7; 32])));
+        let shown = |masks: &Masks| {
+            let mut text = "s3cond-secret".to_owned();
+            masks.text(&mut text);
+            text
+        };
+        assert!(shown(&learnt).starts_with("[secret:new:"));
+        assert_eq!(shown(&other), "s3cond-secret", "that one is another session's");
+        let none = Masks::default();
+        none.replace(Arc::new(Masker::new(Arc::new(Detector::new([]).unwrap()), [7; 32])));
+        assert!(none.masker().is_none(), "masking that is off stays off");
     }
 
     #[test]
@@ -202,6 +274,22 @@ mod tests {
         let value: Value = serde_json::from_slice(&masked).unwrap();
         assert!(value["raw"].as_str().unwrap().contains("[secret:db:"), "{value}");
         assert_eq!(value["n"], 1);
+    }
+
+    #[test]
+    fn a_placeholder_goes_into_no_command() {
+        let masks = masks();
+        let mut shown = "hunter2-hunter2".to_owned();
+        masks.text(&mut shown);
+        for input in [json!({"command": format!("echo {shown}")}), json!({"args": ["a", {"b": shown}]})] {
+            let failure = masks.refuse_in(&input).unwrap_err();
+            assert!(failure.text.starts_with(&shown) && failure.text.contains("Nothing ran"), "{failure}");
+            assert!(
+                Masks::default().refuse_in(&input).is_ok(),
+                "where nothing is masked it is a text like others"
+            );
+        }
+        assert!(masks.refuse_in(&json!({"command": "grep '[secret:' a"})).is_ok());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::{Place, Placed, Setting, load::placed, section::Section};
 use haft_core::Reach;
 use serde::Deserialize;
 
-const KEYS: [&str; 4] = ["mode", "network", "writable", "hidden"];
+const KEYS: [&str; 6] = ["mode", "network", "writable", "hidden", "processes", "memoryMiB"];
 
 /// Whether commands run in the sandbox.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -30,6 +30,10 @@ pub struct SandboxSetting {
     pub writable: Vec<Setting<Placed>>,
     /// Further files and folders that they can't read.
     pub hidden: Vec<Setting<Placed>>,
+    /// How many processes and threads a command may have at once, in the sandbox or not.
+    pub processes: Option<Setting<u64>>,
+    /// How much memory a command may use, in MiB.
+    pub memory_mib: Option<Setting<u64>>,
 }
 
 impl SandboxSetting {
@@ -50,6 +54,8 @@ impl SandboxSetting {
                 Vec::new()
             },
             hidden: placed(section, "hidden", place),
+            processes: section.counts("processes").then(|| section.number("processes")).flatten(),
+            memory_mib: section.counts("memoryMiB").then(|| section.number("memoryMiB")).flatten(),
         }
     }
 
@@ -62,6 +68,8 @@ impl SandboxSetting {
         self.network = self.network.take().or(weaker.network);
         self.writable.append(&mut weaker.writable);
         self.hidden.append(&mut weaker.hidden);
+        self.processes = self.processes.take().or(weaker.processes);
+        self.memory_mib = self.memory_mib.take().or(weaker.memory_mib);
     }
 
     /// The mode, also where none is set.
@@ -76,7 +84,7 @@ impl SandboxSetting {
 }
 
 /// `"closed"`, `"open"`, or a list of hosts.
-fn network(section: &Section<'_>) -> Option<Setting<Reach>> {
+pub(super) fn network(section: &Section<'_>) -> Option<Setting<Reach>> {
     if !section.is_list("network") {
         let written = section.text("network")?;
         return match written.value.as_str() {
@@ -96,7 +104,7 @@ fn network(section: &Section<'_>) -> Option<Setting<Reach>> {
     let list = section.texts("network");
     let mut hosts = Vec::new();
     for item in list.items {
-        if is_host(&item.value) {
+        if Reach::is_host(&item.value) {
             hosts.push(item.value);
         } else {
             section.document.problem(
@@ -107,13 +115,6 @@ fn network(section: &Section<'_>) -> Option<Setting<Reach>> {
         }
     }
     Some(Setting { value: Reach::Hosts(hosts), origin })
-}
-
-fn is_host(text: &str) -> bool {
-    let name = text.strip_prefix("*.").unwrap_or(text);
-    !name.is_empty()
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || ['.', '-', ':', '[', ']', '_'].contains(&c))
-        && !name.starts_with('.')
 }
 
 #[cfg(test)]
@@ -146,6 +147,16 @@ mod tests {
         let user = "[sandbox]\nmode = 'off'\nnetwork = ['crates.io']";
         let tightened = read(false, &[(Scope::Workspace, strict), (Scope::User, user)]);
         assert_eq!((tightened.mode(), tightened.network()), (SandboxMode::Required, Reach::Closed));
+    }
+
+    #[test]
+    fn limits_are_numbers_of_whoever_is_trusted() {
+        let text = "[sandbox]\nprocesses = 500\nmemoryMiB = 4_096";
+        let set = read(true, &[(Scope::User, text)]);
+        let numbers = (set.processes.map(|set| set.value), set.memory_mib.map(|set| set.value));
+        assert_eq!(numbers, (Some(500), Some(4_096)));
+        let ignored = read(false, &[(Scope::Workspace, text)]);
+        assert!(ignored.processes.is_none() && ignored.memory_mib.is_none());
     }
 
     #[test]

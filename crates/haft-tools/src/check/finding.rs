@@ -126,3 +126,24 @@ impl Counts {
         }
     }
 }
+
+/// How much a linter, a type checker or a formatter found, as it said it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Problems {
+    pub(crate) errors: u64,
+    pub(crate) warnings: u64,
+}
+
+impl Problems {
+    /// The sum, where there is anything to sum.
+    pub(crate) fn sum(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match (one, other) {
+            (Some(one), Some(other)) => Some(Self {
+                errors: one.errors.saturating_add(other.errors),
+                warnings: one.warnings.saturating_add(other.warnings),
+            }),
+            (one, other) => one.or(other),
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The input of `check`.
 
 use super::{
+    asked::Asked,
     plan::{Order, choices},
     runner::{Kind, Runner},
 };
@@ -21,7 +22,7 @@ const PATHS_MAX: usize = 200;
 #[serde(deny_unknown_fields)]
 pub(crate) struct CheckInput {
     pub(crate) kind: Kind,
-    /// Only these, relative to cwd
+    /// Only these, relative to cwd; FILE::NAME for one test
     pub(crate) paths: Option<Vec<String>>,
     /// Rewrite files
     pub(crate) fix: Option<bool>,
@@ -66,13 +67,13 @@ impl CheckInput {
     pub(super) fn stated_paths(&self) -> Vec<PathArg> {
         let folder = self.cwd.as_ref().map(|cwd| cwd.0.trim_end_matches('/'));
         let within = |path: &String| {
-            let path = path.split("::").next().unwrap_or_default();
-            match folder {
+            let path = Asked::of(path).file?;
+            Some(match folder {
                 Some(folder) if !path.starts_with(['/', '~']) => PathArg(format!("{folder}/{path}")),
                 _ => PathArg(path.to_owned()),
-            }
+            })
         };
-        self.paths.iter().flatten().map(within).collect()
+        self.paths.iter().flatten().filter_map(within).collect()
     }
 
     /// When everything is stopped.
@@ -92,7 +93,10 @@ impl CheckInput {
             )));
         }
         let is_odd = |path: &&String| {
-            path.trim().is_empty() || path.starts_with(['-', '~']) || path.contains(|c: char| c.is_control())
+            let is_odd_part = |part: &str| part.trim().is_empty() || part.starts_with('-');
+            path.starts_with('~')
+                || path.contains(|c: char| c.is_control())
+                || path.split("::").any(is_odd_part)
         };
         if let Some(path) = paths.iter().find(is_odd) {
             return Err(Failure::invalid(format!(
@@ -147,6 +151,8 @@ mod tests {
             (json!({"kind": "lint", "runner": "pytest"}), "pytest has no lint; cargo, npm,"),
             (json!({"kind": "test", "paths": ["-x"]}), "/paths must be"),
             (json!({"kind": "test", "paths": [" "]}), "/paths must be"),
+            (json!({"kind": "test", "paths": ["a.rs::--nocapture"]}), "/paths must be"),
+            (json!({"kind": "test", "paths": ["a.rs::"]}), "/paths must be"),
             (json!({"kind": "test", "timeout": 1_800_001}), "/timeout must be"),
         ] {
             let failure = input(value.clone()).check().unwrap_err();
@@ -175,6 +181,8 @@ mod tests {
             [PathArg::from("sub/a.py"), PathArg::from("/abs")]
         );
         assert!(stated(json!({"kind": "test"})).is_empty());
+        // A test's name alone is no path.
+        assert!(stated(json!({"kind": "test", "paths": ["parser::tests::bad"]})).is_empty());
     }
 
     #[test]

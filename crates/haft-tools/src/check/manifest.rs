@@ -17,16 +17,18 @@ pub(super) struct Package {
 }
 
 impl Package {
-    /// None where it isn't JSON.
-    pub(super) fn read(text: &str) -> Option<Self> {
-        let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()?;
+    /// # Errors
+    /// What is wrong with it where it isn't JSON, with its line and column.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let value: Value =
+            serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| error.to_string())?;
         let scripts = value.get("scripts").and_then(Value::as_object).into_iter().flatten();
         let is_real = |script: &Value| script.as_str().is_some_and(|script| !script.contains(NO_TESTS));
         let scripts = scripts.filter(|(_, script)| is_real(script)).map(|(name, _)| name.clone()).collect();
         let named = value.get("packageManager").and_then(Value::as_str).unwrap_or_default();
         let named = named.split('@').next().unwrap_or_default();
         let manager = Manager::ALL.into_iter().find(|manager| manager.name() == named);
-        Some(Self { scripts, manager })
+        Ok(Self { scripts, manager })
     }
 }
 
@@ -120,8 +122,9 @@ mod tests {
         let package = package.unwrap();
         assert_eq!(package.scripts.into_iter().collect::<Vec<_>>(), ["lint"]);
         assert_eq!(package.manager, Some(Manager::Pnpm));
-        assert_eq!(Package::read("{}"), Some(Package::default()));
-        assert_eq!(Package::read("{"), None);
+        assert_eq!(Package::read("{}"), Ok(Package::default()));
+        let problem = Package::read("{\n  \"scripts\": {,}\n}").unwrap_err();
+        assert!(problem.contains("at line 2 column"), "{problem}");
     }
 
     #[test]

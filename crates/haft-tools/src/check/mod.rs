@@ -5,6 +5,7 @@
 //! stopping processes is left to [`haft_core::Processes`]. Keeps two invariants: nothing is called passed without
 //! evidence, and no command runs that wasn't among those stated before the call was judged.
 
+mod asked;
 mod finding;
 mod heard;
 mod input;

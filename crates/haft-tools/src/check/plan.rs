@@ -3,7 +3,10 @@
 //! A call is judged before anything is read, so that what runs can only be one of a list that the input alone gives:
 //! rules for commands see each of them.
 
-use super::runner::{Kind, Runner};
+use super::{
+    asked::{files, of_cargo, of_go, of_unittest},
+    runner::{Kind, Runner},
+};
 use haft_core::shell_line;
 
 /// What is asked of a runner.
@@ -135,7 +138,12 @@ fn cargo(order: &Order<'_>) -> Vec<Choice> {
         (Kind::Test | Kind::Typecheck | Kind::Build, true) => return Vec::new(),
     };
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    vec![Choice::new(&words, &[Need::File("Cargo.toml")])]
+    let choice = Choice::new(&words, &[Need::File("Cargo.toml")]);
+    let narrowed = of_cargo(order.paths).filter(|_| order.kind == Kind::Test);
+    vec![match narrowed {
+        Some(words) => choice.with(words),
+        None => choice,
+    }]
 }
 
 fn scripts(order: &Order<'_>) -> Vec<Choice> {
@@ -157,7 +165,7 @@ fn scripts(order: &Order<'_>) -> Vec<Choice> {
             let choice = Choice::new(&[manager.name(), "run", name], &needs);
             choices.push(if narrows {
                 let dashes = (manager == Manager::Npm).then(|| "--".to_owned());
-                choice.with(dashes.into_iter().chain(order.paths.iter().cloned()))
+                choice.with(dashes.into_iter().chain(files(order.paths)))
             } else {
                 choice
             });
@@ -216,7 +224,7 @@ fn unittest(order: &Order<'_>) -> Vec<Choice> {
     }
     if !order.paths.is_empty() {
         let choices = python("python", &["-m", "unittest"], Need::Unittest).into_iter();
-        return choices.map(|choice| choice.with(order.paths.to_vec())).collect();
+        return choices.map(|choice| choice.with(order.paths.iter().map(|path| of_unittest(path)))).collect();
     }
     let mut choices = python("python", &["-m", "unittest", "discover", "-s", "tests"], Need::Unittest);
     for choice in &mut choices {
@@ -228,7 +236,7 @@ fn unittest(order: &Order<'_>) -> Vec<Choice> {
 
 /// The asked paths, or the folder itself.
 fn or_here(paths: &[String]) -> Vec<String> {
-    if paths.is_empty() { vec![".".to_owned()] } else { paths.to_vec() }
+    if paths.is_empty() { vec![".".to_owned()] } else { files(paths) }
 }
 
 fn ruff(order: &Order<'_>) -> Vec<Choice> {
@@ -264,9 +272,11 @@ fn go(order: &Order<'_>) -> Vec<Choice> {
     let paths = match (order.kind, order.paths) {
         (Kind::Format, paths) => or_here(paths),
         (_, []) => vec!["./...".to_owned()],
-        (_, paths) => packages(paths),
+        (_, paths) => packages(&files(paths)),
     };
-    vec![Choice::new(words, &[Need::File("go.mod")]).with(paths)]
+    let pattern = of_go(order.paths).filter(|_| order.kind == Kind::Test);
+    let named = pattern.into_iter().flat_map(|pattern| ["-run".to_owned(), pattern]);
+    vec![Choice::new(words, &[Need::File("go.mod")]).with(named.chain(paths))]
 }
 
 /// The packages that files and folders belong to.
@@ -400,6 +410,35 @@ mod tests {
         );
         let order = Order { kind: Kind::Test, fix: false, is_whole: true, paths: &["a".to_owned()] };
         assert!(!choices(Runner::Cargo, &order)[0].narrows && choices(Runner::Go, &order)[0].narrows);
+    }
+
+    #[test]
+    fn a_path_may_name_a_test_within_its_file() {
+        let cargo = |paths: &[&str]| lines(Runner::Cargo, Kind::Test, paths).remove(0);
+        let whole = "cargo test --workspace --no-fail-fast --message-format=json";
+        for (paths, more) in [
+            ("tests/more.rs", " --test more"),
+            ("tests/more.rs::worse", " --test more -- worse"),
+            ("crates/a/tests/it/main.rs::x::y", " --test it -- x::y"),
+            ("src/lib.rs::tests::bad", " -- tests::bad"),
+            ("parser::tests::bad src/a.rs::b", " -- parser::tests::bad b"),
+            ("src/lib.rs", ""),
+            ("tests/more.rs tests/more.rs::worse", ""),
+            ("src", ""),
+        ] {
+            let asked: Vec<&str> = paths.split(' ').collect();
+            assert_eq!(cargo(&asked), format!("{whole}{more}"), "{paths}");
+        }
+        let go = lines(Runner::Go, Kind::Test, &["a/x_test.go::TestA", "a/x_test.go::TestB"]);
+        assert_eq!(go, ["go test -json -run '^(TestA|TestB)$' ./a"]);
+        let unittest = lines(Runner::Unittest, Kind::Test, &["tests/test_a.py::T::test_bad"]);
+        assert_eq!(unittest[2], "python3 -m unittest tests.test_a.T.test_bad");
+        let pytest = lines(Runner::Pytest, Kind::Test, &["test_a.py::T::test_bad"]);
+        assert!(pytest[2].ends_with(" test_a.py::T::test_bad"), "{pytest:?}");
+        assert_eq!(
+            lines(Runner::Npm, Kind::Test, &["a.test.js::x", "a.test.js::y"])[0],
+            "npm run test -- a.test.js"
+        );
     }
 
     #[test]

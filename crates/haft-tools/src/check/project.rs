@@ -6,7 +6,7 @@ use super::{
     plan::{Choice, Manager, Need, Order, choices},
     runner::Runner,
 };
-use haft_core::{Failure, FileKind, Files, RealPath};
+use haft_core::{Failure, FailureKind, FileKind, Files, RealPath};
 use std::collections::BTreeSet;
 
 /// So much of a manifest is read.
@@ -24,6 +24,8 @@ pub(super) struct Project {
     /// Paths of its files from the folder.
     names: BTreeSet<String>,
     scripts: BTreeSet<String>,
+    /// What is wrong with `package.json`, so that its scripts aren't known.
+    broken_package: Option<String>,
     manager: Manager,
     targets: BTreeSet<String>,
     recipes: BTreeSet<String>,
@@ -57,9 +59,13 @@ impl Project {
             Some(String::from_utf8_lossy(&bytes).into_owned())
         };
         let first = |names: &[&str]| names.iter().find_map(|name| read(name)).unwrap_or_default();
-        if let Some(package) = read("package.json").and_then(|text| Package::read(&text)) {
-            project.scripts = package.scripts;
-            project.manager = package.manager.unwrap_or_else(|| locked_by(files, at));
+        match read("package.json").map(|text| Package::read(&text)) {
+            None => {}
+            Some(Err(problem)) => project.broken_package = Some(problem),
+            Some(Ok(package)) => {
+                project.scripts = package.scripts;
+                project.manager = package.manager.unwrap_or_else(|| locked_by(files, at));
+            }
         }
         project.targets = targets(&first(&["GNUmakefile", "makefile", "Makefile"]));
         project.recipes = recipes(&first(&["justfile", "Justfile", ".justfile"]));
@@ -72,14 +78,26 @@ impl Project {
             let text = read(name).unwrap_or_default();
             project.python = project.python.or(PythonTools::of("", &text));
         }
+        // Who put it into the project's own environment runs the tests by it.
+        let has_own =
+            [".venv/bin/pytest", "venv/bin/pytest"].iter().any(|path| project.names.contains(*path));
+        project.python.pytest |= has_own && project.has_python_tests;
         Ok(project)
     }
 
     /// The commands that do what is asked, one a runner: the first of each that the project has.
     ///
     /// # Errors
-    /// Not found where there is none, with what was looked for.
+    /// Not found where there is none, with what was looked for; a conflict where a manifest can't be read that may
+    /// have had one.
     pub(super) fn plan(&self, runners: &[Runner], order: &Order<'_>) -> Result<Vec<Planned>, Failure> {
+        let asks_npm = runners.contains(&Runner::Npm) && !choices(Runner::Npm, order).is_empty();
+        if let Some(problem) = self.broken_package.as_ref().filter(|_| asks_npm) {
+            return Err(Failure::conflict(format!(
+                "package.json isn't JSON ({problem}), so that nobody knows its scripts, and nothing was checked; mend it, \
+                 or name another runner"
+            )));
+        }
         let mut planned: Vec<Planned> = Vec::new();
         for &runner in runners {
             if runner.is_wrapper() && !planned.is_empty() {
@@ -155,6 +173,60 @@ const MANIFESTS: [&str; 15] = [
     "Justfile",
 ];
 
+/// How deep below a folder manifests are looked for.
+const BELOW_MAX_DEPTH: usize = 2;
+/// So many folders are looked into for them.
+const BELOW_MAX_FOLDERS: usize = 200;
+/// So many of them are named.
+const BELOW_MAX_NAMED: usize = 12;
+/// Folders that hold what others wrote, or what was built.
+const NOT_OWN: [&str; 6] = ["node_modules", "target", "vendor", "venv", "dist", "build"];
+
+/// What a failure to find a runner says of manifests in the folders below. Blocking.
+pub(super) fn with_below(failure: Failure, files: &dyn Files, at: &RealPath) -> Failure {
+    let below = manifests_below(files, at);
+    if failure.kind != FailureKind::NotFound || below.is_empty() {
+        return failure;
+    }
+    let named: Vec<&str> = below.iter().take(BELOW_MAX_NAMED).map(String::as_str).collect();
+    let more = below.len() - named.len();
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let text = format!(
+        "{} Below it are {}{more}: name one of their folders as cwd.",
+        failure.text,
+        named.join(", ")
+    );
+    Failure { text, ..failure }
+}
+
+/// The paths of manifests in the folders below, the nearest first.
+fn manifests_below(files: &dyn Files, at: &RealPath) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut level = vec![String::new()];
+    let mut looked = 0_usize;
+    for depth in 0..=BELOW_MAX_DEPTH {
+        let mut next = Vec::new();
+        for folder in level {
+            looked += 1;
+            let place = if folder.is_empty() { at.clone() } else { at.join(&folder) };
+            // What may not be read has nothing to tell.
+            let Ok(listing) = files.list(&place, ENTRIES_MAX) else { continue };
+            for entry in listing.entries {
+                let name = entry.path.file_name();
+                let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+                let is_own = !name.starts_with('.') && !NOT_OWN.contains(&name);
+                match entry.kind {
+                    FileKind::Folder if is_own && looked + next.len() < BELOW_MAX_FOLDERS => next.push(path),
+                    FileKind::File if depth > 0 && MANIFESTS.contains(&name) => found.push(path),
+                    _ => {}
+                }
+            }
+        }
+        level = next;
+    }
+    found
+}
+
 fn is_test(path: &str) -> bool {
     match path.rsplit_once('/') {
         None => is_python_test(path),
@@ -224,6 +296,16 @@ mod tests {
         assert_eq!(lines(&python, Kind::Test), [".venv/bin/python -m unittest discover"]);
         python.python.pytest = true;
         assert!(lines(&python, Kind::Test)[0].starts_with("pytest "));
+    }
+
+    #[test]
+    fn a_manifest_that_cannot_be_read_is_told_with_its_place() {
+        let mut broken = project(&["package.json", "Makefile"]);
+        broken.broken_package = Some("expected value at line 2 column 14".to_owned());
+        broken.targets.insert("test".to_owned());
+        let failure = broken.plan(&Runner::ALL, &order(Kind::Test)).unwrap_err();
+        assert!(failure.text.contains("line 2 column 14") && failure.text.contains("mend it"), "{failure}");
+        assert_eq!(broken.plan(&[Runner::Make], &order(Kind::Test)).unwrap().len(), 1);
     }
 
     #[test]

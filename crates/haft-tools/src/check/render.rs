@@ -50,8 +50,8 @@ fn one(text: &mut String, kind: Kind, report: &Report, room: &mut usize) {
     );
     let place = report.place.as_ref().map_or_else(String::new, |place| format!(" (in {place})"));
     let _ = writeln!(text, "ran: {}{place}", report.line);
-    if let Some(why) = &report.why {
-        let _ = writeln!(text, "{why}");
+    for line in report.why.iter().chain(&report.hint) {
+        let _ = writeln!(text, "{line}");
     }
     if report.is_wider {
         let _ =
@@ -77,7 +77,9 @@ fn needs_output(report: &Report) -> bool {
         Verdict::Passed => false,
         Verdict::Failed => {
             let told = report.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
-            number(told) < report.counts.map_or(1, |counts| counts.failed.max(1))
+            let stated = report.counts.map(|counts| counts.failed);
+            let stated = stated.or(report.problems.map(|problems| problems.errors));
+            number(told) < stated.map_or(1, |stated| stated.max(1))
         }
         Verdict::Nothing | Verdict::Missing | Verdict::Broken | Verdict::Crashed | Verdict::TimedOut => true,
     }
@@ -119,8 +121,16 @@ fn counts(kind: Kind, report: &Report) -> String {
     if report.status.is_none() {
         return "counts unknown".to_owned();
     }
+    let told = |errors, warnings| format!("{}, {}", counted(errors, "error"), counted(warnings, "warning"));
+    if let Some(problems) = report.problems {
+        return told(problems.errors, problems.warnings);
+    }
+    // Of what others start, silence may mean anything.
+    if report.findings.is_empty() && !report.runner.is_understood(kind) {
+        return "not counted".to_owned();
+    }
     let of = |severity| number(report.findings.iter().filter(|finding| finding.severity == severity).count());
-    format!("{}, {}", counted(of(Severity::Error), "error"), counted(of(Severity::Warning), "warning"))
+    told(of(Severity::Error), of(Severity::Warning))
 }
 
 fn ending(status: Option<Status>) -> String {
@@ -183,6 +193,7 @@ fn run(report: &Report) -> Value {
         "exit": exit,
         "signal": signal,
         "counts": report.counts,
+        "problems": report.problems,
         "findings": report.findings.iter().take(FINDINGS_MAX).collect::<Vec<_>>(),
         "findingCount": report.findings.len(),
         "evidence": report.evidence,
@@ -194,7 +205,7 @@ fn run(report: &Report) -> Value {
 mod tests {
     use super::*;
     use crate::check::{
-        finding::{Counts, Spot},
+        finding::{Counts, Problems, Spot},
         runner::Runner,
     };
     use std::time::Duration;
@@ -209,7 +220,9 @@ mod tests {
             counts: Some(Counts { passed: 2, failed: 0, skipped: 1 }),
             findings: Vec::new(),
             evidence: Vec::new(),
+            problems: None,
             why: None,
+            hint: None,
             place: None,
             is_wider: false,
             output: "some output\n".to_owned(),
@@ -253,6 +266,34 @@ mod tests {
         assert!(said.contains("--- last 40 of 100 lines of its output\nline 60\n"), "{said}");
         let spilled = Report { spill: Some("/s/1".to_owned()), ..report(Verdict::Crashed) };
         assert!(text(Kind::Test, &[spilled]).contains("all of which is in /s/1"));
+    }
+
+    #[test]
+    fn what_nobody_counted_is_not_called_zero() {
+        let built = |runner, findings, problems| {
+            let report = Report { runner, findings, problems, ..report(Verdict::Passed) };
+            text(Kind::Build, &[report]).lines().next().unwrap_or_default().to_owned()
+        };
+        assert_eq!(built(Runner::Make, Vec::new(), None), "make build: passed (not counted, exit 0)");
+        assert_eq!(
+            built(Runner::Cargo, Vec::new(), None),
+            "cargo build: passed (0 errors, 0 warnings, exit 0)"
+        );
+        let clean = Some(Problems::default());
+        assert_eq!(built(Runner::Npm, Vec::new(), clean), "npm build: passed (0 errors, 0 warnings, exit 0)");
+        assert_eq!(built(Runner::Npm, found(2), None), "npm build: passed (2 errors, 0 warnings, exit 0)");
+    }
+
+    #[test]
+    fn a_sum_that_says_more_than_the_findings_brings_the_output() {
+        let problems = Some(Problems { errors: 3, warnings: 1 });
+        let said = text(Kind::Lint, &[Report { findings: found(2), problems, ..report(Verdict::Failed) }]);
+        assert!(said.starts_with("cargo lint: FAILED (3 errors, 1 warning, exit 1)\n"), "{said}");
+        // Tests' counts aren't asked of a linter.
+        let counted = Report { counts: None, findings: found(2), problems, ..report(Verdict::Failed) };
+        assert!(text(Kind::Lint, &[counted]).ends_with("--- its output\nsome output"));
+        let told = Report { counts: None, findings: found(3), problems, ..report(Verdict::Failed) };
+        assert!(!text(Kind::Lint, &[told]).contains("---"));
     }
 
     #[test]

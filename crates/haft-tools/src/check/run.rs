@@ -1,7 +1,7 @@
 //! One command of the plan, run to its end.
 
 use super::{
-    finding::{Counts, Finding},
+    finding::{Counts, Finding, Problems},
     heard::{Ear, Heard},
     parse::{self, Parsed, Said, parse},
     plan::Choice,
@@ -9,7 +9,8 @@ use super::{
     runner::{Kind, Runner},
     verdict::Verdict,
 };
-use haft_core::{Command, Cx, Exit, Failure, FailureKind, RealPath, Status, Stdio, StopReason};
+use crate::program::BARRED_ELSEWHERE;
+use haft_core::{Command, Cx, Exit, Failure, FailureKind, RealPath, Status, Stdio, StopReason, looks_barred};
 use std::time::Duration;
 
 /// No colours, no questions, no progress bars.
@@ -36,10 +37,14 @@ pub(super) struct Report {
     /// None where it never started.
     pub(super) status: Option<Status>,
     pub(super) counts: Option<Counts>,
+    /// The sum of what isn't tests.
+    pub(super) problems: Option<Problems>,
     pub(super) findings: Vec<Finding>,
     pub(super) evidence: Vec<String>,
     /// A line that says why, where the verdict needs one.
     pub(super) why: Option<String>,
+    /// A line that says what else may be the cause.
+    pub(super) hint: Option<String>,
     /// The folder that it ran in, where that isn't the workspace.
     pub(super) place: Option<String>,
     /// Whether the paths that were asked for were too fine for it.
@@ -104,9 +109,11 @@ fn blank(planned: &Planned, task: Task<'_>, verdict: Verdict) -> Report {
         verdict,
         status: None,
         counts: None,
+        problems: None,
         findings: Vec::new(),
         evidence: Vec::new(),
         why: None,
+        hint: None,
         place: (!task.at.beneath.is_empty()).then(|| task.at.to_string()),
         is_wider: is_wider(choice, task),
         output: String::new(),
@@ -136,6 +143,7 @@ fn ended(planned: &Planned, task: Task<'_>, exit: &Exit, heard: Heard) -> Report
     if heard.is_cut {
         // A sum may have stood in what was dropped.
         parsed.counts = None;
+        parsed.problems = None;
     }
     let folder = format!("{}/", task.at.absolute().trim_end_matches('/'));
     for file in parsed.findings.iter_mut().filter_map(|finding| finding.file.as_mut()) {
@@ -148,13 +156,17 @@ fn ended(planned: &Planned, task: Task<'_>, exit: &Exit, heard: Heard) -> Report
         StopReason::Deadline => Verdict::TimedOut,
         StopReason::Itself | StopReason::Cancelled => Verdict::of(task.kind, exit.status, &parsed),
     };
+    let output = parse::plain(heard.shown.text.as_bytes());
+    let may_be_barred = verdict != Verdict::Passed && exit.confined.is_some() && looks_barred(&output);
     Report {
         status: Some(exit.status),
         why: why(verdict, planned.runner, task, &parsed),
+        hint: may_be_barred.then(|| BARRED_ELSEWHERE.to_owned()),
         counts: parsed.counts,
+        problems: parsed.problems,
         findings: parsed.findings,
         evidence: parsed.evidence,
-        output: parse::plain(heard.shown.text.as_bytes()),
+        output,
         spill: heard.shown.truncation.and_then(|truncation| truncation.path),
         ..blank(planned, task, verdict)
     }
@@ -178,5 +190,54 @@ fn why(verdict: Verdict, runner: Runner, task: Task<'_>, parsed: &Parsed) -> Opt
             task.deadline.as_millis()
         )),
         Verdict::Passed | Verdict::Failed | Verdict::Broken => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::plan::{Order, choices};
+    use haft_core::{Captured, Confined, Layer};
+
+    fn report(out: &str, code: i32, confined: Option<Confined>) -> Report {
+        let order = Order { kind: Kind::Build, fix: false, is_whole: true, paths: &[] };
+        let choice = choices(Runner::Make, &order).remove(0);
+        let at = RealPath::new("/w", "");
+        let task = Task {
+            kind: Kind::Build,
+            fix: false,
+            at: &at,
+            has_paths: false,
+            deadline: Duration::from_secs(9),
+        };
+        let exit = Exit {
+            status: Status::Code(code),
+            reason: StopReason::Itself,
+            survivors: Vec::new(),
+            survivor_count: 0,
+            report: Vec::new(),
+            confined,
+        };
+        let shown = Captured { text: out.to_owned(), truncation: None };
+        let heard = Heard { out: out.as_bytes().to_vec(), err: Vec::new(), is_cut: false, shown };
+        ended(&Planned { runner: Runner::Make, choice }, task, &exit, heard)
+    }
+
+    #[test]
+    fn a_failure_that_looks_like_the_sandboxs_says_so() {
+        let whole = || Some(Confined { layers: vec![Layer::Namespaces], ..Confined::default() });
+        for out in [
+            "cp: cannot create regular file '/usr/x': Read-only file system\n",
+            "curl: (6) Could not resolve host: registry.test\n",
+            "npm error network request failed, reason: getaddrinfo EAI_AGAIN registry.test\n",
+            "mkdir: cannot create directory '/opt/x': Permission denied\n",
+            "connect: Network is unreachable\n",
+        ] {
+            let hint = report(out, 1, whole()).hint.unwrap_or_default();
+            assert!(hint.contains("sandbox") && hint.contains("outside=true"), "{out}: {hint}");
+            assert_eq!(report(out, 1, None).hint, None, "it ran outside");
+            assert_eq!(report(out, 0, whole()).hint, None, "it passed");
+        }
+        assert_eq!(report("a.c:1:2: error: no\n", 1, whole()).hint, None);
     }
 }

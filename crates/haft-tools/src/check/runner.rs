@@ -85,6 +85,15 @@ impl Runner {
         matches!(self, Self::Make | Self::Just)
     }
 
+    /// Whether all that it finds is read, so that nothing found is nothing there. Not so where it starts others.
+    pub(crate) fn is_understood(self, kind: Kind) -> bool {
+        match self {
+            Self::Cargo | Self::Ruff | Self::Mypy | Self::Go => true,
+            Self::Pytest | Self::Unittest => kind == Kind::Test,
+            Self::Npm | Self::Ctest | Self::Maven | Self::Gradle | Self::Make | Self::Just => false,
+        }
+    }
+
     /// Whether its standard output is lines of JSON, which nobody reads as they come.
     pub(crate) fn speaks_json(self) -> bool {
         matches!(self, Self::Cargo | Self::Go)

@@ -3,7 +3,7 @@
 use super::{
     input::{CheckInput, TIMEOUT_MAX_MS},
     plan::choices,
-    project::{Planned, Project},
+    project::{Planned, Project, with_below},
     render,
     run::{Report, Task, run},
     verdict::Verdict,
@@ -164,7 +164,8 @@ async fn plan(input: &CheckInput, cx: &Cx) -> Result<Vec<Planned>, Failure> {
             )));
         }
         let project = Project::load(files.as_ref(), &at)?;
-        project.plan(&input.runners(), &input.order())
+        let planned = project.plan(&input.runners(), &input.order());
+        planned.map_err(|failure| with_below(failure, files.as_ref(), &at))
     })
     .await
 }

@@ -41,7 +41,7 @@ impl Verdict {
         if parsed.crash.is_some() || (is_signal && !is_counted_failed) {
             return Self::Crashed;
         }
-        if is_counted_failed || has_finding(kind, parsed) {
+        if is_counted_failed || has_finding(kind, parsed) || has_problem(kind, parsed) {
             return Self::Failed;
         }
         if parsed.missing.is_some() {
@@ -91,6 +91,7 @@ impl Verdict {
 fn succeeded(kind: Kind, parsed: &Parsed, is_counted_failed: bool) -> Verdict {
     let has_error = parsed.findings.iter().any(|finding| finding.severity == Severity::Error);
     // A passing test may print what looks like an error; its runner's own count decides.
+    let has_error = has_error || parsed.problems.is_some_and(|problems| problems.errors > 0);
     if is_counted_failed || (kind != Kind::Test && has_error) {
         return Verdict::Failed;
     }
@@ -112,10 +113,16 @@ fn has_finding(kind: Kind, parsed: &Parsed) -> bool {
     parsed.findings.iter().any(|finding| is_enough(finding.severity))
 }
 
+/// The same by the runner's own sum.
+fn has_problem(kind: Kind, parsed: &Parsed) -> bool {
+    let is_of_style = matches!(kind, Kind::Lint | Kind::Format);
+    parsed.problems.is_some_and(|sum| sum.errors > 0 || is_of_style && sum.warnings > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::finding::{Counts, Finding};
+    use crate::check::finding::{Counts, Finding, Problems};
 
     fn counted(passed: u64, failed: u64, skipped: u64) -> Parsed {
         Parsed { counts: Some(Counts { passed, failed, skipped }), ..Parsed::default() }
@@ -184,6 +191,20 @@ mod tests {
         assert_eq!(of(Kind::Build, 0, &Parsed::default()), Verdict::Passed);
         let none = Parsed { nothing: Some("no files".to_owned()), ..Parsed::default() };
         assert_eq!(of(Kind::Lint, 0, &none), Verdict::Nothing);
+    }
+
+    #[test]
+    fn a_sum_decides_where_no_line_is_understood() {
+        let of = |kind, code, errors, warnings| {
+            let problems = Some(Problems { errors, warnings });
+            Verdict::of(kind, Status::Code(code), &Parsed { problems, ..Parsed::default() })
+        };
+        assert_eq!(of(Kind::Lint, 1, 3, 0), Verdict::Failed);
+        assert_eq!(of(Kind::Lint, 0, 3, 0), Verdict::Failed, "a script that swallows it");
+        assert_eq!(of(Kind::Lint, 1, 0, 2), Verdict::Failed);
+        assert_eq!(of(Kind::Lint, 0, 0, 2), Verdict::Passed);
+        assert_eq!(of(Kind::Build, 1, 0, 2), Verdict::Broken);
+        assert_eq!(of(Kind::Lint, 1, 0, 0), Verdict::Broken);
     }
 
     #[test]

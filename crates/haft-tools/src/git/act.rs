@@ -5,7 +5,7 @@ use super::{
     filters::{Passed, refuse_filtered},
     hooks::passed_over,
     look, refs,
-    remote::{Remote, advice, pushed},
+    remote::{Pushed, Remote, advice, pushed},
     repository::{Call, Repository, refused},
     status::list,
     visible::named,
@@ -32,7 +32,10 @@ pub(super) async fn act(git: &Repository<'_>, change: &Change) -> Result<Output,
             let target = rev.as_deref().or(name.as_deref());
             switch(git, change, target).await
         }
-        Change::WorktreeAdd { rev, .. } => worktree_add(git, change, rev.as_deref()).await,
+        Change::WorktreeAdd { path, name, rev } => {
+            let new = NewWorktree { path, name: name.as_deref(), rev: rev.as_deref() };
+            worktree_add(git, change, new).await
+        }
         Change::WorktreeRemove { .. } => worktrees_after(git, change).await,
         Change::Fetch { remote, name } => fetch(git, remote, name.as_deref()).await,
         Change::Push { remote, name, force } => {
@@ -103,12 +106,23 @@ async fn commit(
             "nothing is staged, so there is nothing to commit; stage files with action add first",
         ));
     }
+    if staged.is_ok() && amend && message.is_none() && !is_merge && before.is_some() {
+        return Err(Failure::conflict(
+            "nothing is staged and there is no message, so the last commit would stay as it is; stage files with action \
+             add, or give a message",
+        ));
+    }
     let call = Call::new(change.words()).with_stdin(message.unwrap_or_default().as_bytes().to_vec());
     succeeded(git, "commit", call).await?;
     let after = commit_of(git, "HEAD").await?;
-    let Some(after) = after.filter(|after| before.as_ref() != Some(after)) else {
+    let Some(after) = after.filter(|after| amend || before.as_ref() != Some(after)) else {
         return Err(unseen("no new commit stands there"));
     };
+    if before.as_ref() == Some(&after) {
+        // The same files and words, within the same second.
+        let text = format!("{} is as it was: neither its files nor its message changed.", short(&after));
+        return Ok(Output::text(text).with_metadata(json!({"commit": after, "files": 0})));
+    }
     let told = git
         .list(&[
             "show",
@@ -233,9 +247,9 @@ async fn stash_remove(git: &Repository<'_>, change: &Change, at: &str) -> Result
 async fn switch(git: &Repository<'_>, change: &Change, target: Option<&str>) -> Result<Output, Failure> {
     refuse_filtered(git, Passed::Tracked).await?;
     if let Some(target) = target
-        && commit_of(git, &format!("{target}^{{commit}}")).await?.is_some()
+        && let Some(commit) = meant(git, target).await?
     {
-        refuse_filtered(git, Passed::Of(target)).await?;
+        refuse_filtered(git, Passed::Of(&commit)).await?;
     }
     done(git, change).await?;
     let status = look::status(git, &[]).await?;
@@ -253,8 +267,39 @@ async fn switch(git: &Repository<'_>, change: &Change, target: Option<&str>) -> 
     Ok(Output::text(text).with_metadata(json!({"branch": status.branch})))
 }
 
-async fn worktree_add(git: &Repository<'_>, change: &Change, rev: Option<&str>) -> Result<Output, Failure> {
-    refuse_filtered(git, Passed::Of(rev.unwrap_or("HEAD"))).await?;
+/// The commit that git means by a name: where it has none, a branch that one remote alone has under it.
+async fn meant(git: &Repository<'_>, name: &str) -> Result<Option<String>, Failure> {
+    if let Some(commit) = commit_of(git, &format!("{name}^{{commit}}")).await? {
+        return Ok(Some(commit));
+    }
+    let listed =
+        git.list(&["for-each-ref", "--format=%(objectname)%00", &format!("refs/remotes/*/{name}")]).await?;
+    let mut found = listed.parts().map(|part| String::from_utf8_lossy(part).trim().to_owned());
+    Ok(found.next().filter(|_| found.next().is_none()))
+}
+
+async fn worktree_add(
+    git: &Repository<'_>,
+    change: &Change,
+    new: NewWorktree<'_>,
+) -> Result<Output, Failure> {
+    let NewWorktree { path, name, rev } = new;
+    if let Some(name) = name
+        && commit_of(git, &format!("refs/heads/{name}")).await?.is_some()
+    {
+        return Err(Failure::conflict(format!(
+            "there is a branch {name} already, so it can't be made; to check it out there, name it as rev and leave \
+             name out"
+        )));
+    }
+    // Without either git takes the branch that is called like the folder, if there is one.
+    let folder = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let start = match (rev, name) {
+        (Some(rev), _) => meant(git, rev).await?,
+        (None, Some(_)) => None,
+        (None, None) => commit_of(git, &format!("refs/heads/{folder}")).await?,
+    };
+    refuse_filtered(git, Passed::Of(start.as_deref().unwrap_or("HEAD"))).await?;
     let output = worktrees_after(git, change).await?;
     let Some(note) = passed_over(git, change).await? else { return Ok(output) };
     Ok(Output::text(format!("{}\n{note}", output.joined_text())))
@@ -281,6 +326,13 @@ async fn fetch(git: &Repository<'_>, remote: &str, name: Option<&str>) -> Result
     let after = refs::all(&git.list(refs::ALL).await?);
     let told = refs::moved(&before, &after).unwrap_or_else(|| "Nothing is new.".to_owned());
     Ok(Output::text(format!("Fetched from {remote} ({})\n{told}", at.url)))
+}
+
+/// Where a worktree is to be, and with what.
+struct NewWorktree<'a> {
+    path: &'a str,
+    name: Option<&'a str>,
+    rev: Option<&'a str>,
 }
 
 /// What is pushed.
@@ -316,18 +368,30 @@ async fn push(git: &Repository<'_>, change: &Change, push: Pushing<'_>) -> Resul
     words.extend(at.quiet("receive-pack"));
     words.extend([remote.to_owned(), format!("{full}:{full}")]);
     let answer = git.call(Call::new(words).with_remote()).await?;
+    // A line for each address that the remote has, and for each name that went along.
     let told = pushed(&answer.text());
-    let [one] = told.as_slice() else { return Err(refused(&["push"], &answer)) };
-    if !one.is_taken || !answer.is_ok() {
+    let place = |one: &Pushed| if one.to.is_empty() { at.url.clone() } else { one.to.clone() };
+    let taken = told.iter().filter(|one| one.is_taken).map(|one| {
+        let at = if one.name == branch { format!(" at {}", short(&commit)) } else { String::new() };
+        format!("{remote} ({}) has {}{at}: {}", place(one), one.name, one.summary)
+    });
+    let mut text = taken.collect::<Vec<_>>().join("\n");
+    if let Some(one) = told.iter().find(|one| !one.is_taken) {
+        let also = if text.is_empty() { String::new() } else { format!("\nTaken was this:\n{text}") };
         return Err(Failure::conflict(format!(
-            "{remote} ({}) refused {branch}: {}; {}",
-            at.url,
+            "{remote} ({}) refused {}: {}; {}{also}",
+            place(one),
+            one.name,
             one.summary,
             advice(&one.summary)
         ))
         .diagnose(answer.diagnostic()));
     }
-    let mut text = format!("{remote} ({}) has {branch} at {}: {}", at.url, short(&commit), one.summary);
+    if !answer.is_ok() || !told.iter().any(|one| one.name == branch) {
+        let failure = refused(&["push"], &answer);
+        let also = if text.is_empty() { String::new() } else { format!("\nTaken was this:\n{text}") };
+        return Err(Failure { text: format!("{}{also}", failure.text), ..failure });
+    }
     if let Some(note) = passed_over(git, change).await? {
         let _ = write!(text, "\n{note}");
     }

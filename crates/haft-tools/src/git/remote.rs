@@ -124,9 +124,13 @@ impl Remote {
     }
 }
 
-/// What a remote answered for one branch.
+/// What a remote answered for one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pushed {
+    /// The address that answered, for readers; empty where none was told.
+    pub(super) to: String,
+    /// The branch, or another name without `refs/`.
+    pub(super) name: String,
     pub(super) is_taken: bool,
     /// `1194154..a276013`, `[new branch]`, `[rejected] (fetch first)`.
     pub(super) summary: String,
@@ -134,13 +138,30 @@ pub(super) struct Pushed {
 
 /// Reads what `git push --porcelain` prints.
 pub(super) fn pushed(out: &str) -> Vec<Pushed> {
-    let line = |line: &str| {
+    let mut to = String::new();
+    let mut told = Vec::new();
+    for line in out.lines() {
+        if let Some(address) = line.strip_prefix("To ") {
+            to = shown(address);
+            continue;
+        }
         let mut parts = line.splitn(3, '\t');
-        let (flag, _, summary) = (parts.next()?, parts.next()?, parts.next()?);
-        let is_flag = [" ", "+", "-", "*", "=", "!"].contains(&flag);
-        is_flag.then(|| Pushed { is_taken: flag != "!", summary: summary.trim().to_owned() })
-    };
-    out.lines().filter_map(line).collect()
+        let (Some(flag), Some(names), Some(summary)) = (parts.next(), parts.next(), parts.next()) else {
+            continue;
+        };
+        if [" ", "+", "-", "*", "=", "!"].contains(&flag) {
+            let name = names.rsplit(':').next().unwrap_or(names);
+            let name =
+                name.strip_prefix("refs/heads/").or_else(|| name.strip_prefix("refs/")).unwrap_or(name);
+            told.push(Pushed {
+                to: to.clone(),
+                name: name.to_owned(),
+                is_taken: flag != "!",
+                summary: summary.trim().to_owned(),
+            });
+        }
+    }
+    told
 }
 
 /// What to do about a push that was refused.
@@ -209,6 +230,13 @@ mod tests {
             pushed(out).into_iter().map(|one| (one.is_taken, one.summary)).collect();
         let expected = [(true, "[new branch]"), (false, "[rejected] (fetch first)"), (true, "1..2")];
         assert_eq!(found, expected.map(|(taken, summary)| (taken, summary.to_owned())));
+        let several = "To https://u:p@h/r\n*\trefs/heads/a:refs/heads/a\t[new branch]\n*\trefs/tags/v1:refs/tags/v1\t[new \
+                       tag]\nDone\nTo ../s.git\n!\trefs/heads/a:refs/heads/a\t[rejected] (fetch first)\n";
+        let told: Vec<String> = pushed(several)
+            .into_iter()
+            .map(|one| format!("{} {} {}", one.to, one.name, one.is_taken))
+            .collect();
+        assert_eq!(told, ["https://h/r a true", "https://h/r tags/v1 true", "../s.git a false"]);
         assert!(advice("[rejected] (stale info)").contains("others have pushed"));
     }
 }

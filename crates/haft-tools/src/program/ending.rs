@@ -1,8 +1,8 @@
 //! How the end of a command is told; pure.
 
-use super::hint::{BARRED, hint, is_barred, kept};
+use super::hint::{BARRED, hint, kept};
 use crate::glob::counted;
-use haft_core::{Exit, Status};
+use haft_core::{Exit, Status, looks_barred};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ impl Ending<'_> {
             notes.extend(hint(self.output).map(str::to_owned));
         }
         if let Some(confined) = &self.exit.confined {
-            if failed && is_barred(self.output) {
+            if failed && looks_barred(self.output) {
                 notes.push(BARRED.to_owned());
             }
             if failed {

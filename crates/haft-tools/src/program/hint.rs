@@ -1,7 +1,7 @@
 //! What to do about failures that come from nobody being there to answer; pure.
 
 /// Signs in the output, and the advice for them.
-const HINTS: [(&[&str], &str); 3] = [
+const HINTS: [(&[&str], &str); 4] = [
     (
         &["problem with the editor", "but editor unset", "editor 'false'", "editor \"false\""],
         "no editor can open here: pass the text itself (git commit -m \"…\", git commit --amend --no-edit, git rebase \
@@ -15,30 +15,23 @@ const HINTS: [(&[&str], &str); 3] = [
         &["/dev/tty", "not a tty", "not a terminal", "terminal is required", "no tty present"],
         "there is no terminal here: use the program's non-interactive form (--yes, --no-input, -m, a file, …)",
     ),
+    (
+        &["fork: resource temporarily unavailable", "cannot fork", "can't fork", "fork: retry"],
+        "it may have as many processes as it is allowed to: run fewer side by side (-j 4), or have the user raise \
+         processes under [sandbox]",
+    ),
 ];
 
-/// Signs that the sandbox may have stopped a command.
-const BARRIERS: [&str; 14] = [
-    "read-only file system",
-    "permission denied",
-    "operation not permitted",
-    "eacces",
-    "erofs",
-    "network is unreachable",
-    "could not resolve",
-    "couldn't resolve",
-    "name resolution",
-    "name or service not known",
-    "getaddrinfo",
-    "connection refused",
-    "failed to connect",
-    "haft's sandbox",
-];
-
-/// What to do then.
+/// What to do where it looks as if the sandbox had stopped a command.
 pub(super) const BARRED: &str = "this ran in a sandbox: it changes only the workspace and temporary files, and reaches no \
                                  host that isn't allowed; if that is why it failed and it has to be, repeat it with \
                                  outside=true, and the user is asked";
+
+/// The same for a tool that starts commands by itself.
+pub(crate) const BARRED_ELSEWHERE: &str = "this ran in a sandbox: it changes only the workspace and temporary files, and \
+                                           reaches no host that isn't allowed; if that is why it failed, run the line \
+                                           through bash with outside=true, and the user is asked, or have the user \
+                                           allow the host (network under [sandbox] in the settings)";
 
 /// Signs that a command wanted to change what is kept in the workspace, and the advice for them. A path that is kept is
 /// a mount: what would replace or remove it is told that it is busy.
@@ -60,12 +53,6 @@ const KEPT: [(&[&str], &str); 2] = [
 pub(super) fn kept(output: &str) -> Option<&'static str> {
     let output = output.to_ascii_lowercase();
     KEPT.iter().find(|(signs, _)| signs.iter().any(|sign| output.contains(sign))).map(|(_, advice)| *advice)
-}
-
-/// Whether a failed command's output looks as if the sandbox had stopped it.
-pub(super) fn is_barred(output: &str) -> bool {
-    let output = output.to_ascii_lowercase();
-    BARRIERS.iter().any(|sign| output.contains(sign))
 }
 
 /// Advice on a failed command, where its output shows why.
@@ -94,6 +81,8 @@ mod tests {
             Some("credential helper"),
         );
         check("sh: 1: cannot open /dev/tty: No such device or address", Some("non-interactive"));
+        check("bash: fork: retry: Resource temporarily unavailable", Some("side by side"));
+        check("sh: 1: Cannot fork", Some("side by side"));
         check("error[E0308]: mismatched types", None);
     }
 }

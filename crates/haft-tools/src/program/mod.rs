@@ -10,6 +10,7 @@ mod shown;
 
 pub(crate) use ask::{Answer, ask, pass_on};
 pub(crate) use ending::{Ending, reported_cwd, seconds};
+pub(crate) use hint::BARRED_ELSEWHERE;
 pub(crate) use shown::{Shown, show, timed_out};
 
 /// A session that knows nothing, for tests of what tools state.

@@ -219,57 +219,296 @@ async fn npm_scripts_are_run_and_nodes_tests_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn other_runners_pass_and_fail_where_they_are_here() {
+async fn cargo_tests_without_a_harness_are_known_by_their_status() {
     let kit = kit();
-    if here(&kit, "pytest") {
-        kit.write("py/pytest.ini", "[pytest]\n");
-        kit.write("py/test_a.py", "def test_good(): pass\ndef test_bad():\n    assert 1 == 2\n");
-        let text = lost(&check(&kit, json!({"kind": "test", "cwd": "py"})).await, "1 passed, 1 failed");
-        has(&text, &["test_a.py:3: error: assert 1 == 2"]);
-        kit.sh("rm py/test_a.py").await;
-        has(&untested(&check(&kit, json!({"kind": "test", "cwd": "py"})).await), &["no tests ran"]);
+    if !here(&kit, "cargo") {
+        return;
     }
-    if here(&kit, "go") {
-        kit.write("go/go.mod", "module x\n\ngo 1.19\n");
-        kit.write(
-            "go/x_test.go",
-            "package x\n\nimport \"testing\"\n\nfunc TestBad(t *testing.T) { t.Error(\"no\") }\n",
-        );
-        let text = lost(&check(&kit, json!({"kind": "test", "cwd": "go"})).await, "0 passed, 1 failed");
-        has(&text, &["x_test.go:5: error: no (test TestBad)"]);
+    crated(&kit, "pub fn one() {}\n");
+    let manifest = String::from_utf8(kit.read("Cargo.toml")).unwrap();
+    kit.write("Cargo.toml", format!("{manifest}\n[[test]]\nname = \"own\"\nharness = false\n"));
+    kit.write("tests/own.rs", "fn main() { println!(\"own words\"); std::process::exit(3) }\n");
+    let text = lost(&test(&kit).await, "counts unknown, exit 101");
+    has(&text, &["doesn't say which of its tests did (test --test own)"]);
+    kit.write("tests/own.rs", "fn main() { println!(\"own words\") }\n");
+    passed(&test(&kit).await, "counts unknown");
+    kit.write("src/lib.rs", "#[test]\nfn leaves() { std::process::exit(0) }\n");
+    has(&lost(&test(&kit).await, "0 passed, 1 failed"), &["never said how they went"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_may_name_one_test() {
+    let kit = kit();
+    if here(&kit, "cargo") {
+        crated(&kit, "#[cfg(test)]\nmod tests {\n    #[test]\n    fn inner() {}\n}\n");
+        kit.write("tests/more.rs", "#[test]\nfn good() {}\n#[test]\nfn worse() { panic!(\"boom\") }\n");
+        let one = |path: &str| json!({"kind": "test", "runner": "cargo", "paths": [path]});
+        passed(&check(&kit, one("tests/more.rs::good")).await, "1 passed, 0 failed");
+        has(&lost(&check(&kit, one("tests/more.rs")).await, "1 passed, 1 failed"), &["--test more"]);
+        passed(&check(&kit, one("src/lib.rs::tests::inner")).await, "1 passed, 0 failed");
+        passed(&check(&kit, one("tests::inner")).await, "1 passed, 0 failed");
+        untested(&check(&kit, one("tests/more.rs::nosuch")).await);
     }
-    if here(&kit, "just") {
-        kit.write("just/justfile", "test:\n    @printf '1..1\\nok 1\\n'\n");
-        passed(&check(&kit, json!({"kind": "test", "cwd": "just"})).await, "1 passed, 0 failed");
+    if here(&kit, "python3") {
+        let case = "import unittest\nclass T(unittest.TestCase):\n    def test_a(self): pass\n    def test_b(self): self.fail()\n";
+        kit.write("py/tests/__init__.py", "");
+        kit.write("py/tests/test_x.py", case);
+        let one = json!({"kind": "test", "cwd": "py", "paths": ["tests/test_x.py::T::test_a"]});
+        passed(&check(&kit, one).await, "1 passed, 0 failed");
     }
-    if here(&kit, "ctest") && here(&kit, "cmake") {
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_projects_own_pytest_is_taken() {
+    let kit = kit();
+    kit.write("tests/test_a.py", "import unittest\n");
+    kit.write(".venv/bin/pytest", "#!/bin/sh\necho '==== 1 passed in 0.01s ===='\n");
+    kit.sh("chmod +x .venv/bin/pytest").await;
+    let ended = test(&kit).await;
+    passed(&ended, "1 passed, 0 failed");
+    has(&done(&ended), &["ran: .venv/bin/pytest --verbosity=0"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_others_start_is_counted_by_their_sums_or_not_at_all() {
+    let kit = kit();
+    if !here(&kit, "make") {
+        return;
+    }
+    let lint = |line: &str| format!("lint:\n\t@{line}\n");
+    let ran = async |line: &str| {
+        kit.write("Makefile", lint(line));
+        check(&kit, json!({"kind": "lint"})).await
+    };
+    has(first(&done(&ran("true").await)), &["make lint: passed (not counted, exit 0)"]);
+    has(first(&done(&ran("echo 'All checks passed!'").await)), &["passed (0 errors, 0 warnings, exit 0)"]);
+    let ended = ran("echo '✖ 3 problems (2 errors, 1 warning)'; exit 1").await;
+    has(&done(&ended), &["make lint: FAILED (2 errors, 1 warning, exit 2)", "--- its output"]);
+    assert_eq!(metadata(&ended)["runs"][0]["problems"], json!({"errors": 2, "warnings": 1}));
+    has(first(&done(&ran("echo 'Found 3 errors in 2 files.' || true").await)), &["FAILED (3 errors"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_manifest_that_cannot_be_read_is_told_with_its_place() {
+    let kit = kit();
+    kit.write("package.json", "{\n  \"scripts\": {\"test\": \"true\",}\n}\n");
+    let text = failed(&test(&kit).await, FailureKind::Conflict);
+    has(&text, &["package.json isn't JSON", "at line 2 column", "mend it"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn manifests_below_are_named_where_the_folder_has_none() {
+    let kit = kit();
+    kit.write("packages/web/package.json", "{}");
+    kit.write("core/Cargo.toml", "");
+    kit.write("packages/web/node_modules/x/package.json", "{}");
+    kit.write(".hidden/go.mod", "");
+    let text = failed(&test(&kit).await, FailureKind::NotFound);
+    has(&text, &["no runner for test", "Below it are core/Cargo.toml, packages/web/package.json: name one"]);
+    assert!(!text.contains("node_modules") && !text.contains("hidden"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pytest_passes_fails_crashes_and_runs_nothing() {
+    let kit = kit();
+    if !here(&kit, "pytest") {
+        return;
+    }
+    kit.write("pytest.ini", "[pytest]\n");
+    kit.write("test_a.py", "def test_good(): pass\n");
+    passed(&test(&kit).await, "1 passed, 0 failed");
+    kit.write("test_a.py", "def test_good(): pass\ndef test_bad():\n    assert 1 == 2\n");
+    let text = lost(&test(&kit).await, "1 passed, 1 failed");
+    has(&text, &["test_a.py:3: error: assert 1 == 2"]);
+    passed(
+        &check(&kit, json!({"kind": "test", "paths": ["test_a.py::test_good"]})).await,
+        "1 passed, 0 failed",
+    );
+    kit.write("test_a.py", "import os\ndef test_dies(): os.kill(os.getpid(), 9)\n");
+    has(&crashed(&test(&kit).await), &["killed by signal 9"]);
+    kit.write("test_a.py", "import nosuchmodule\n");
+    has(&lost(&test(&kit).await, "0 passed, 1 failed"), &["No module named 'nosuchmodule'"]);
+    kit.write("pytest.ini", "[pytest]\naddopts = --nosuchoption\n");
+    broken(&test(&kit).await);
+    kit.write("pytest.ini", "[pytest]\n");
+    kit.sh("rm test_a.py").await;
+    has(&untested(&test(&kit).await), &["no tests ran"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn go_passes_fails_crashes_and_runs_nothing() {
+    let kit = kit();
+    if !here(&kit, "go") {
+        return;
+    }
+    let case = |body: &str| format!("package x\n\nimport \"testing\"\n\n{body}\n");
+    kit.write("go.mod", "module x\n\ngo 1.19\n");
+    kit.write("x.go", "package x\n");
+    kit.write("x_test.go", case("func TestGood(t *testing.T) {}"));
+    passed(&test(&kit).await, "1 passed, 0 failed");
+    kit.write(
+        "x_test.go",
+        case("func TestGood(t *testing.T) {}\nfunc TestBad(t *testing.T) { t.Error(\"no\") }"),
+    );
+    has(&lost(&test(&kit).await, "1 passed, 1 failed"), &["x_test.go:6: error: no (test TestBad)"]);
+    passed(
+        &check(&kit, json!({"kind": "test", "paths": ["x_test.go::TestGood"]})).await,
+        "1 passed, 0 failed",
+    );
+    let dying =
+        "import \"syscall\"\n\nfunc TestDies(t *testing.T) { syscall.Kill(syscall.Getpid(), 9); select {} }";
+    kit.write("x_test.go", case(dying));
+    has(&crashed(&test(&kit).await), &["signal: killed"]);
+    kit.write("x_test.go", case("func TestBad(t *testing.T) { nosuch() }"));
+    has(&done(&test(&kit).await), &["test: FAILED (", "undefined: nosuch"]);
+    kit.sh("rm x_test.go").await;
+    has(&untested(&test(&kit).await), &["no test files"]);
+    kit.write("go.mod", "modul x\n");
+    has(
+        &done(&test(&kit).await),
+        &["test: FAILED (counts unknown, exit 1)", "go.mod:1: error: unknown directive"],
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn just_is_believed_only_with_evidence() {
+    let kit = kit();
+    if !here(&kit, "just") {
+        return;
+    }
+    let recipe = |line: &str| format!("test:\n    @{line}\n");
+    kit.write("justfile", recipe("printf '1..1\\nok 1\\n'"));
+    passed(&test(&kit).await, "1 passed, 0 failed");
+    kit.write("justfile", recipe("printf '1..1\\nnot ok 1 - b\\n'; exit 1"));
+    has(&lost(&test(&kit).await, "0 passed, 1 failed"), &["(test b)"]);
+    kit.write("justfile", recipe("echo all fine"));
+    untested(&test(&kit).await);
+    kit.write("justfile", recipe("kill -9 $$"));
+    has(&crashed(&test(&kit).await), &["by signal 9"]);
+    kit.write("justfile", recipe("nosuchprogram --all"));
+    has(&failed(&test(&kit).await, FailureKind::NotFound), &["MISSING", "nosuchprogram"]);
+    kit.write("justfile", recipe("exit 3"));
+    broken(&test(&kit).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ctest_passes_fails_and_runs_nothing() {
+    let kit = kit();
+    if !here(&kit, "ctest") || !here(&kit, "cmake") {
+        return;
+    }
+    let configured = async |tests: &str| {
         let list = "cmake_minimum_required(VERSION 3.20)\nproject(x NONE)\nenable_testing()\n";
-        kit.write("ct/CMakeLists.txt", format!("{list}add_test(NAME bad COMMAND sh -c \"exit 1\")\n"));
-        kit.sh("cd ct && cmake -S . -B build").await;
-        let text = lost(&check(&kit, json!({"kind": "test", "cwd": "ct"})).await, "0 passed, 1 failed");
-        has(&text, &["error: failed (test bad)"]);
+        kit.write("CMakeLists.txt", format!("{list}{tests}"));
+        kit.sh("cmake -S . -B build").await;
+        test(&kit).await
+    };
+    let good = "add_test(NAME good COMMAND sh -c \"exit 0\")\n";
+    passed(&configured(good).await, "1 passed, 0 failed");
+    let bad = "add_test(NAME bad COMMAND sh -c \"exit 1\")\n";
+    let text = lost(&configured(&format!("{good}{bad}")).await, "1 passed, 1 failed");
+    has(&text, &["error: failed (test bad)"]);
+    let gone = "add_test(NAME gone COMMAND nosuchprogram)\n";
+    lost(&configured(gone).await, "0 passed, 1 failed");
+    untested(&configured("").await);
+}
+
+/// The managers beside npm, each with the file by which it is known.
+const MANAGERS: [(&str, &str); 3] = [("bun.lock", "bun"), ("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn")];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_manager_of_packages_runs_the_projects_scripts() {
+    for (lock, program) in MANAGERS {
+        let kit = kit();
+        let script = |line: &str| {
+            kit.write("package.json", json!({"name": "fixture", "scripts": {"test": line}}).to_string());
+        };
+        kit.write(lock, "");
+        if !here(&kit, program) {
+            continue;
+        }
+        script("printf '1..1\\nok 1 - a\\n'");
+        let ended = test(&kit).await;
+        passed(&ended, "1 passed, 0 failed");
+        has(&done(&ended), &[&format!("ran: {program} run test")]);
+        script("printf '1..1\\nnot ok 1 - b\\n'; exit 1");
+        has(&lost(&test(&kit).await, "0 passed, 1 failed"), &["(test b)"]);
+        script("echo all fine");
+        untested(&test(&kit).await);
+        script("kill -9 $$");
+        crashed(&test(&kit).await);
+        script("nosuchrunner --all");
+        has(&failed(&test(&kit).await, FailureKind::NotFound), &["MISSING", "nosuchrunner"]);
+        script("exit 3");
+        broken(&test(&kit).await);
     }
-    for program in ["mvn", "gradle"] {
-        here(&kit, program);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ruff_and_mypy_find_and_count() {
+    let kit = kit();
+    kit.write("pyproject.toml", "[tool.ruff.lint]\nselect = [\"F\"]\n\n[tool.mypy]\nstrict = false\n");
+    kit.write("m.py", "import os\n\nx: int = \"a\"\n");
+    if here(&kit, "ruff") {
+        let text = done(&check(&kit, json!({"kind": "lint"})).await);
+        has(&text, &["ruff lint: FAILED (1 error, 0 warnings, exit 1)", "m.py:1:8: error:", "[F401]"]);
+        let text = done(&check(&kit, json!({"kind": "lint", "fix": true})).await);
+        has(&text, &["ruff lint: passed (0 errors, 0 warnings, exit 0)"]);
+    }
+    if here(&kit, "mypy") {
+        let text = done(&check(&kit, json!({"kind": "typecheck"})).await);
+        has(&text, &["mypy typecheck: FAILED (1 error, 0 warnings, exit 1)", "[assignment]"]);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_runner_that_is_not_here_is_named_with_what_was_found() {
+    let runners = [
+        ("Cargo.toml", "", "cargo"),
+        ("pytest.ini", "[pytest]\n", "pytest"),
+        ("go.mod", "module x\n", "go"),
+        ("pom.xml", "", "mvn"),
+        ("build.gradle", "", "gradle"),
+        ("Makefile", "test:\n\ttrue\n", "make"),
+        ("justfile", "test:\n    true\n", "just"),
+    ];
+    let mut tried = 0;
+    for (manifest, content, program) in runners {
+        let kit = kit();
+        if kit.world().processes.locate(program).is_some() {
+            continue;
+        }
+        tried += 1;
+        kit.write(manifest, content);
+        let text = failed(&test(&kit).await, FailureKind::NotFound);
+        has(
+            &text,
+            &["MISSING", "not started", &format!("{program} is not on the PATH"), "name another runner"],
+        );
+    }
+    for (lock, program) in MANAGERS {
+        let kit = kit();
+        if kit.world().processes.locate(program).is_some() {
+            continue;
+        }
+        tried += 1;
+        kit.write("package.json", r#"{"scripts": {"test": "true"}}"#);
+        kit.write(lock, "");
+        let text = failed(&test(&kit).await, FailureKind::NotFound);
+        has(
+            &text,
+            &["npm test: MISSING", "not started", &format!("{program} is not on the PATH"), "package.json"],
+        );
+    }
+    if tried == 0 {
+        eprintln!("NOT TESTED: every runner is here, so none is missing on the PATH");
+    }
+    // A wrapper that the project has, and that can't be started.
     let kit = kit();
-    let absent = [("bun.lock", "bun"), ("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn")];
-    let absent = absent.into_iter().find(|(_, program)| kit.world().processes.locate(program).is_none());
-    let Some((lock, program)) = absent else {
-        eprintln!("NOT TESTED: every manager of packages is here, so none is missing");
-        return;
-    };
-    kit.write("package.json", r#"{"scripts": {"test": "true"}}"#);
-    kit.write(lock, "");
-    let text = failed(&test(&kit).await, FailureKind::NotFound);
-    has(
-        &text,
-        &["npm test: MISSING", "not started", &format!("{program} is not on the PATH"), "package.json"],
-    );
+    kit.write("pom.xml", "");
+    kit.write("mvnw", "#!/nonexistent/interpreter\n");
+    kit.sh("chmod +x mvnw").await;
+    has(&failed(&test(&kit).await, FailureKind::NotFound), &["maven test: MISSING", "not started"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -93,6 +93,69 @@ async fn a_commit_is_read_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_amended_commit_that_stays_the_same_is_told_as_such() {
+    let kit = kit();
+    repository(&kit).await;
+    let amend = json!({"action": "commit", "amend": true});
+    let text = failed(&git(&kit, amend).await, FailureKind::Conflict);
+    has(&text, &["nothing is staged and there is no message", "would stay as it is"]);
+    // Whether the second has passed or not.
+    for _ in 0..4 {
+        let text = done(&git(&kit, json!({"action": "commit", "amend": true, "message": "first"})).await);
+        assert!(text.contains("in place of ") || text.contains(" is as it was"), "{text}");
+    }
+    assert_eq!(log(&kit, ".").await, "first\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_remote_of_several_addresses_tells_of_each() {
+    let kit = kit();
+    with_remote(&kit).await;
+    kit.sh("git init -q --bare ../s.git && git remote set-url --add --push origin ../r.git && git remote set-url --add \
+            --push origin ../s.git && git switch -qc x && git commit -q --allow-empty -m x")
+        .await;
+    let text = done(&git(&kit, json!({"action": "push"})).await);
+    has(&text, &["origin (../r.git) has x at ", "\norigin (../s.git) has x at "]);
+    // One of them has got something else meanwhile.
+    kit.sh(
+        "git clone -q -b x ../s.git ../other && cd ../other && git -c user.name=t -c user.email=t@example.invalid \
+         commit -q --allow-empty -m theirs && git push -q origin x",
+    )
+    .await;
+    kit.sh("git commit -q --allow-empty -m ours").await;
+    let text = failed(&git(&kit, json!({"action": "push"})).await, FailureKind::Conflict);
+    has(&text, &["origin (../s.git) refused x", "Taken was this:\norigin (../r.git) has x at "]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worktree_of_a_branch_that_is_there_says_how() {
+    let kit = kit();
+    repository(&kit).await;
+    kit.sh("git branch x").await;
+    let twice = json!({"action": "worktree", "op": "add", "paths": ["w"], "name": "x"});
+    has(&failed(&git(&kit, twice).await, FailureKind::Conflict), &["a branch x already", "name it as rev"]);
+    let text = done(&git(&kit, json!({"action": "worktree", "op": "add", "paths": ["w"], "rev": "x"})).await);
+    has(&text, &["Worktrees now:", "/w ", " x"]);
+    let text = done(&git(&kit, json!({"action": "worktree", "op": "remove", "paths": ["w"]})).await);
+    assert!(!text.contains("/w "), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_branch_that_only_a_remote_has_is_switched_to_with_its_filters_looked_at() {
+    let kit = kit();
+    with_remote(&kit).await;
+    kit.sh(
+        "git switch -qc far && echo '*.bin filter=lfs' > .gitattributes && echo x > a.bin && git add -A && git commit -qm \
+         far && git push -q origin far && git switch -q main && git branch -qD far",
+    )
+    .await;
+    has(&done(&git(&kit, json!({"action": "switch", "name": "far"})).await), &["On branch far"]);
+    kit.sh("git switch -q main && git branch -qD far && git config filter.lfs.smudge cat").await;
+    let text = failed(&git(&kit, json!({"action": "switch", "name": "far"})).await, FailureKind::Conflict);
+    has(&text, &["a.bin (filter.lfs)", "nothing was done"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_missing_identity_is_told() {
     let kit = kit();
     kit.write("a", "x");

@@ -189,6 +189,94 @@ async fn scripts_of_packages_do_not_run() {
     assert!(kit.path("../ran").exists());
 }
 
+/// A dry run must be done, must say something of the package, and may change nothing in the workspace.
+async fn stays_dry(kit: &Harness, input: Value, says: &[&str]) {
+    let before = snapshot(&kit.workspace());
+    let text = done(&packages(kit, input).await);
+    has(&text, &["Nothing was changed"]);
+    has(&text, says);
+    assert_eq!(snapshot(&kit.workspace()), before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_of_cargo_changes_nothing() {
+    let kit = kit();
+    if !has_program(&kit, "cargo") {
+        return;
+    }
+    // A registry of one package, in a folder.
+    let registry = kit.path("../registry");
+    fs::create_dir_all(registry.join("index/3/o")).unwrap();
+    let line = json!({"name": "own", "vers": "1.2.3", "deps": [], "features": {}, "cksum": "0".repeat(64), "yanked": false});
+    fs::write(registry.join("index/3/o/own"), format!("{line}\n")).unwrap();
+    let source = format!("[source.own]\nlocal-registry = \"{}\"\n", registry.display());
+    kit.write(".cargo/config.toml", format!("[source.crates-io]\nreplace-with = \"own\"\n{source}"));
+    kit.write("Cargo.toml", CARGO);
+    kit.write("src/lib.rs", "");
+    stays_dry(&kit, json!({"action": "install", "names": ["own"], "dryRun": true}), &["own", "1.2.3"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_of_pip_changes_nothing() {
+    let kit = kit();
+    if !has_program(&kit, "pip") || !has_program(&kit, "python3") {
+        return;
+    }
+    // An index of one wheel, in a folder.
+    kit.write(
+        "../wheel.py",
+        "import os, sys, zipfile\n\
+         os.makedirs(sys.argv[1] + '/own')\n\
+         name = 'own-1.2.3-py3-none-any.whl'\n\
+         wheel = zipfile.ZipFile(sys.argv[1] + '/own/' + name, 'w')\n\
+         info = 'own-1.2.3.dist-info/'\n\
+         wheel.writestr('own.py', '')\n\
+         wheel.writestr(info + 'METADATA', 'Metadata-Version: 2.1\\nName: own\\nVersion: 1.2.3\\n')\n\
+         wheel.writestr(info + 'WHEEL', 'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')\n\
+         wheel.writestr(info + 'RECORD', '')\n\
+         wheel.close()\n\
+         open(sys.argv[1] + '/own/index.html', 'w').write('<a href=\"%s\">own</a>' % name)\n",
+    );
+    kit.sh("python3 ../wheel.py ../index && python3 -m venv --without-pip .venv").await;
+    let index = kit.path("../index").canonicalize().unwrap();
+    kit.write(".venv/pip.conf", format!("[global]\nindex-url = file://{}\n", index.display()));
+    let names = json!({"action": "install", "manager": "pip", "names": ["own"], "dryRun": true});
+    stays_dry(&kit, names, &["own 1.2.3"]).await;
+    kit.write("requirements.txt", "own==1.2.3\n");
+    stays_dry(&kit, json!({"action": "install", "manager": "pip", "dryRun": true}), &["own 1.2.3"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_of_uv_changes_nothing() {
+    let kit = kit();
+    if !has_program(&kit, "uv") || !has_program(&kit, "python3") {
+        return;
+    }
+    let project =
+        "[project]\nname = \"t\"\nversion = \"0.1.0\"\nrequires-python = \">=3.8\"\ndependencies = []\n";
+    kit.write("pyproject.toml", project);
+    stays_dry(&kit, json!({"action": "install", "dryRun": true}), &["uv says"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_manager_without_a_dry_run_does_nothing_instead() {
+    let kit = kit();
+    kit.write("package.json", "{\"name\": \"t\", \"version\": \"1.0.0\"}");
+    kit.write("go.mod", "module m\n");
+    let before = snapshot(&kit.workspace());
+    for (manager, names) in [
+        ("pnpm", json!(["a"])),
+        ("pnpm", json!([])),
+        ("yarn", json!(["a"])),
+        ("go", json!(["h.x/y"])),
+        ("go", json!([])),
+    ] {
+        let input = json!({"action": "install", "manager": manager, "names": names, "dryRun": true});
+        has(&invalid(&packages(&kit, input).await), &["has no dry run, and nothing was tried"]);
+    }
+    assert_eq!(snapshot(&kit.workspace()), before);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_install_tells_what_it_changed() {
     let kit = kit();

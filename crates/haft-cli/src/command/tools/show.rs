@@ -8,7 +8,7 @@ use crate::{
     terminal::clean,
     trouble::Trouble,
 };
-use haft_core::{Risk, Spec};
+use haft_core::{Effects, Ground, Needs, Reach, Risk, Spec};
 use haft_runtime::{Offer, Resolved};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -87,6 +87,7 @@ fn page(app: &App, offer: &Offer) -> String {
     if !spec.capabilities.is_empty() {
         rows.push(row("capabilities", &spec.capabilities.iter().cloned().collect::<Vec<_>>().join(", ")));
     }
+    rows.extend(sandbox(spec).map(|kept| row("sandbox", &kept)));
     rows.extend(offer.hash.as_ref().map(|hash| row("hash", hash)));
     lines.push(print::table(&rows));
     lines.extend([String::new(), "Input:".to_owned(), keys(spec)]);
@@ -98,6 +99,29 @@ fn page(app: &App, offer: &Offer) -> String {
         lines.push(format!("    gives {}", example.expect));
     }
     lines.join("\n")
+}
+
+/// How its processes are kept in.
+fn sandbox(spec: &Spec) -> Option<String> {
+    let Some(profile) = &spec.profile else { return spec.confined.then(|| "as all commands".to_owned()) };
+    if profile.off {
+        let whose = if profile.by_user { "by your settings" } else { "by its own wish, which is asked" };
+        return Some(format!("none, {whose}"));
+    }
+    let effects = if spec.effects.is_some() { Effects::none() } else { Effects::Everything };
+    let roots = ["the workspace".to_owned()];
+    let allowance = profile.allowance(&Needs::of(spec, &effects), Ground { roots: &roots, home: None });
+    let workspace = roots.iter().filter(|_| allowance.closed.is_empty());
+    let changes: Vec<&str> = workspace.chain(&profile.writable).map(String::as_str).collect();
+    let reaches = match &allowance.network {
+        None => "the hosts of [sandbox] network".to_owned(),
+        Some(Reach::Closed) => "nobody".to_owned(),
+        Some(Reach::Open) => "any host".to_owned(),
+        Some(Reach::Hosts(hosts)) => hosts.join(", "),
+    };
+    let changes = if changes.is_empty() { "temporary files".to_owned() } else { changes.join(", ") };
+    let stated = spec.effects.as_ref().map_or("", |_| ", besides what a call states");
+    Some(format!("changes {changes}, reaches {reaches}{stated}"))
 }
 
 /// The keys of the input, as they can be typed after the tool's name.

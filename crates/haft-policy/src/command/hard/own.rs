@@ -3,8 +3,8 @@
 use super::super::{JudgedLine, Simple, Word, read_only::is_among};
 use crate::Policy;
 
-/// The commands of haft that decide what it allows.
-static SWITCHES: [(&str, &str); 10] = [
+/// The commands of haft that decide what it allows, and what it keeps.
+static SWITCHES: [(&str, &str); 13] = [
     ("trust", ""),
     ("permissions", "add"),
     ("permissions", "allow"),
@@ -15,6 +15,9 @@ static SWITCHES: [(&str, &str); 10] = [
     ("mcp", "approve"),
     ("import", "--write"),
     ("pins", "accept"),
+    ("secret", "set"),
+    ("secret", "remove"),
+    ("secret", "rekey"),
 ];
 
 /// A call of haft that changes its own trust.
@@ -91,10 +94,13 @@ mod tests {
                 "haft import claude-code --write",
                 "haft mcp approve x",
                 "sudo haft trust",
+                "haft secret remove model:x",
+                "echo x | haft secret set a",
             ],
             &[
                 "haft doctor",
                 "haft permissions list",
+                "haft secret list",
                 "haft import claude-code",
                 "haft explain x",
                 "echo haft trust",

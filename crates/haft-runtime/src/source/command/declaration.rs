@@ -2,7 +2,7 @@
 
 use super::{OutputForm, fields::Fields};
 use crate::catalogue::compile;
-use haft_core::{EffectTemplate, Spec, ToolName};
+use haft_core::{EffectTemplate, Profile, Spec, ToolName};
 use serde_json::{Map, Value};
 use std::num::{NonZeroU64, NonZeroUsize};
 
@@ -26,7 +26,10 @@ pub(super) fn read_spec(fields: &mut Fields<'_>, name: &str) -> Spec {
         check_effects(fields, &effects, &spec);
         spec.effects = Some(effects);
     }
-    spec
+    // One that says nothing is kept in by what it declares.
+    let example = "{\"network\": [\"api.example.com\"], \"writable\": [\"~/.cache/x\"]}";
+    let profile = fields.take::<Profile>(&["sandbox"], example);
+    spec.with_profile(profile.unwrap_or_default())
 }
 
 fn read_description(fields: &mut Fields<'_>, name: &str) -> String {
@@ -56,11 +59,11 @@ fn read_texts(fields: &mut Fields<'_>, spec: &mut Spec) {
     fields.set(&mut spec.capabilities, &["capabilities"], TEXTS);
     fields.set(&mut spec.secrets, &["secrets"], TEXTS);
     if !spec.secrets.is_empty() {
-        let text = "\"secrets\" is noted, but this version hands no stored credential to a command";
+        let text = "\"secrets\" only says what it needs: whoever uses it says in the settings what it gets";
         fields.warn(
             "/secrets",
             text,
-            "name the variable in the settings instead: [environment] pass = [\"…\"]",
+            "write under [tools.NAME] in the settings: env = { VARIABLE = \"secret:NAME\" }",
         );
     }
     fields.set(

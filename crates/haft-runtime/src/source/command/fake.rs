@@ -1,10 +1,11 @@
 //! A world for tests: files in memory, a process that says what it is told to.
 
 use haft_core::{
-    BoxFuture, CallId, Cancel, Capture, Captured, Clock, Command, Cx, Ended, Entry, Exit, Failure,
+    BoxFuture, CallId, Cancel, Capture, Captured, Clock, Command, Confined, Cx, Ended, Entry, Exit, Failure,
     FileChange, FileKind, FileLock, FileOp, Files, GrepHit, GrepQuery, Http, HttpRequest, HttpResponse,
-    Listing, Nested, PathArg, Pool, Processes, Progress, RealPath, Request, Seen, SessionView, Shape, Sink,
-    Stat, Status, Stdio, StopReason, WalkOptions, WalkReport, Web, WebPage, WebRequest, World, WriteMode,
+    Layer, Listing, Nested, PathArg, Pool, Processes, Progress, RealPath, Request, Seen, SessionView, Shape,
+    Sink, Stat, Status, Stdio, StopReason, WalkOptions, WalkReport, Web, WebPage, WebRequest, World,
+    WriteMode,
 };
 use serde_json::Value;
 use std::{
@@ -120,13 +121,14 @@ pub(super) struct Process {
     err: Vec<u8>,
     status: Status,
     reason: StopReason,
+    confined: Option<Confined>,
     /// What was run.
     pub(super) seen: Arc<Mutex<Option<Command>>>,
 }
 
 impl Process {
     fn new(status: Status, reason: StopReason) -> Self {
-        Self { out: Vec::new(), err: Vec::new(), status, reason, seen: Arc::default() }
+        Self { out: Vec::new(), err: Vec::new(), status, reason, confined: None, seen: Arc::default() }
     }
 
     pub(super) fn exits(code: i32) -> Self {
@@ -148,6 +150,13 @@ impl Process {
 
     pub(super) fn err(mut self, text: &str) -> Self {
         self.err = text.as_bytes().to_vec();
+        self
+    }
+
+    /// In a sandbox of which this couldn't be done.
+    pub(super) fn confined(mut self, gaps: &[&'static str]) -> Self {
+        let gaps = gaps.iter().map(|gap| (*gap).into()).collect();
+        self.confined = Some(Confined { layers: vec![Layer::Landlock], gaps, ..Confined::default() });
         self
     }
 }
@@ -177,7 +186,7 @@ impl Processes for Process {
             survivors: Vec::new(),
             survivor_count: 0,
             report: Vec::new(),
-            confined: None,
+            confined: self.confined.clone(),
         };
         Box::pin(std::future::ready(Ok(exit)))
     }

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Every field that stands at the root.
-const KNOWN: [&str; 39] = [
+const KNOWN: [&str; 40] = [
     "$schema",
     "name",
     "namespace",
@@ -30,6 +30,7 @@ const KNOWN: [&str; 39] = [
     "capabilities",
     "secrets",
     "effects",
+    "sandbox",
     "enabled",
     "longRunning",
     "timeoutMs",

@@ -170,7 +170,7 @@ mod tests {
     }
 
     /// A manifest (or fields for one that is good otherwise), the line of its fault, what is said, what would fix it.
-    const FAULTS: [(&str, usize, &str, &str); 26] = [
+    const FAULTS: [(&str, usize, &str, &str); 29] = [
         ("{\n\"name\": \"word-stats\",\n}", 3, "not valid JSON", "mend the JSON"),
         ("[]", 1, "one JSON object", "\"command\""),
         (r#"{"description":"d","command":"x"}"#, 1, "\"name\" is missing", "\"word-stats\""),
@@ -211,6 +211,9 @@ mod tests {
             "so is that it mutates",
             "drop \"readOnly\"",
         ),
+        (r#""sandbox": "off""#, 5, "\"sandbox\" can't be used", "\"network\""),
+        ("\"sandbox\": {\n\"network\": [\"https://a.b/\"]}", 5, "is no host", "api.example.com"),
+        (r#""sandbox": {"writable": ["~"]}"#, 5, "too much", "~/.cache/x"),
         (r#""namespace": "a b""#, 5, "Invalid tool name \"a b\"", "dotted parts"),
     ];
 
@@ -237,7 +240,7 @@ mod tests {
             manifest.warnings.iter().map(|problem| (problem.line, problem.fix.as_str())).collect();
         assert_eq!(shown[0], (Some(5), "write \"readOnly\", or remove it"));
         assert_eq!(shown[1], (Some(6), "write \"longRunning\", or remove it"));
-        assert!(manifest.warnings[2].text.contains("no stored credential"));
+        assert!(manifest.warnings[2].fix.contains("[tools.NAME]"));
     }
 
     #[test]
@@ -249,6 +252,7 @@ mod tests {
         assert_eq!(spec.input_schema, serde_json::json!({"type": "object", "properties": {}}));
         assert_eq!((manifest.output, manifest.name_line, manifest.command_line), (OutputForm::Text, 2, 4));
         assert_eq!(manifest.command, CommandLine::Shell("cat".to_owned()));
+        assert_eq!(spec.profile, Some(haft_core::Profile::default()));
     }
 
     #[test]
@@ -262,6 +266,7 @@ mod tests {
              \"policy\": {\"longRunning\": true, \"compactable\": true, \"persistenceQuota\": 9, \"untrustedSource\": true},
              \"maxOutputBytes\": 100, \"exposure\": \"deferred\", \"alwaysLoad\": true, \"codeMode\": false,
              \"idempotent\": true, \"display\": {\"icon\": \"W\", \"activityVerb\": \"Counting\"},
+             \"sandbox\": {\"network\": [\"a.example\"], \"writable\": [\"~/.cache/x\"], \"workspace\": \"read\"},
              \"examples\": [{\"input\": {\"path\": \"a\"}, \"expect\": {\"n\": 1}}]",
         );
         let manifest = read(&text).unwrap();
@@ -277,6 +282,7 @@ mod tests {
         assert_eq!(spec.timeout(), haft_core::LONG_TIMEOUT);
         assert_eq!((spec.persistence_quota, spec.max_output_bytes), (Some(9), 100));
         assert_eq!(spec.examples.len(), 1);
+        assert_eq!(spec.profile.unwrap().asks().unwrap(), "to reach a.example and to change ~/.cache/x");
         assert_eq!(spec.effects.unwrap().reads, ["{path}"]);
     }
 }

@@ -8,10 +8,10 @@ use super::{
 };
 use haft_core::{
     Block, Cancel, Capture, Captured, Command, Cx, Exit, Failure, FailureKind, Output, Progress, Shape, Spec,
-    Status, Stdio, StopReason,
+    Status, Stdio, StopReason, looks_barred,
 };
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The most JSON that one call may print.
 const JSON_MAX_BYTES: usize = 16 * 1024 * 1024;
@@ -32,8 +32,8 @@ async fn text(tool: &CommandTool, command: Command, cx: &Cx) -> Result<Output, F
     let mut out = cx.sink.capture(Shape::HeadTail);
     let (exit, stderr) = start(command, cx, &cx.cancel, |bytes| out.push(bytes)).await?;
     let out = captured(out);
-    match judge(tool, &exit, &stderr) {
-        Ok(()) => Ok(stderr.under(out)),
+    match judge(tool, &exit, &stderr, &out.text) {
+        Ok(()) => Ok(marked(stderr.under(out), &exit)),
         Err(failure) => Err(failed(failure, exit.reason, out, stderr)),
     }
 }
@@ -59,7 +59,7 @@ async fn json(tool: &CommandTool, command: Command, cx: &Cx) -> Result<Output, F
             format!("\"{}\" printed more than 16 MiB of JSON — print less, or write a file", tool.spec.name);
         return Err(Failure::internal(text).with_partial(plain(out)));
     }
-    if let Err(failure) = judge(tool, &exit, &stderr) {
+    if let Err(failure) = judge(tool, &exit, &stderr, &out.text) {
         return Err(failed(failure, exit.reason, out, stderr));
     }
     match serde_json::from_slice::<Value>(&bytes) {
@@ -70,7 +70,7 @@ async fn json(tool: &CommandTool, command: Command, cx: &Cx) -> Result<Output, F
             };
             let mut output = Output { structured: Some(value), shape: Shape::HeadTail, ..Output::text(text) };
             output.content.extend(stderr.block());
-            Ok(output)
+            Ok(marked(output, &exit))
         }
         Err(error) => Err(Failure::internal(no_json(tool, &bytes, &error.to_string(), &stderr))),
     }
@@ -108,7 +108,7 @@ async fn events(tool: &CommandTool, command: Command, cx: &Cx) -> Result<Output,
     let read = reader.finish(&mut emit);
     let partial = captured(partial);
     // A broken stream is the fault itself where it is why the command was stopped; else the exit says more.
-    if let Err(failure) = judge(tool, &exit, &stderr)
+    if let Err(failure) = judge(tool, &exit, &stderr, &partial.text)
         && (!is_broken || cx.cancel.is_fired())
     {
         return Err(failed(failure, exit.reason, partial, stderr));
@@ -117,7 +117,7 @@ async fn events(tool: &CommandTool, command: Command, cx: &Cx) -> Result<Output,
         Ok(value) => {
             let mut output = final_output(value, &tool.spec);
             output.content.extend(stderr.block());
-            Ok(output)
+            Ok(marked(output, &exit))
         }
         Err(rule) => {
             let text = format!("{rule}{}", stderr.section());
@@ -142,11 +142,25 @@ async fn start(
     if exit.survivor_count > 0 {
         cx.warn(format!("{} processes that it left behind were stopped", exit.survivor_count));
     }
+    if let Some(confined) = exit.confined.as_ref().filter(|confined| !confined.is_whole()) {
+        cx.warn(format!("the sandbox isn't whole: {}", confined.gaps.join("; ")));
+    }
+    for notice in exit.confined.iter().flat_map(|confined| &confined.noticed) {
+        cx.warn(notice.clone());
+    }
     Ok((exit, stderr.finish()))
 }
 
-/// Whether the command came to its own good end.
-fn judge(tool: &CommandTool, exit: &Exit, stderr: &Stderr) -> Result<(), Failure> {
+/// The result with what it was kept in by, for people and programs.
+fn marked(output: Output, exit: &Exit) -> Output {
+    match &exit.confined {
+        Some(confined) => output.with_metadata(json!({"sandbox": confined})),
+        None => output,
+    }
+}
+
+/// Whether the command came to its own good end; `out` is what it printed.
+fn judge(tool: &CommandTool, exit: &Exit, stderr: &Stderr, out: &str) -> Result<(), Failure> {
     match exit.reason {
         StopReason::Cancelled => return Err(Failure::cancelled()),
         StopReason::Deadline => return Err(Failure::new(FailureKind::Timeout, "its time ran out")),
@@ -164,8 +178,20 @@ fn judge(tool: &CommandTool, exit: &Exit, stderr: &Stderr) -> Result<(), Failure
         _ => "Change the input if the message says so; else the fault is in the tool itself.",
     };
     let (name, tail) = (&tool.spec.name, stderr.tail_section());
-    Err(Failure::internal(format!("\"{name}\" {how}{tail}\n{hint}"))
+    let is_barred = exit.confined.is_some() && (looks_barred(&tail) || looks_barred(out));
+    let barred = if is_barred { barred(tool) } else { String::new() };
+    Err(Failure::internal(format!("\"{name}\" {how}{tail}\n{hint}{barred}"))
         .diagnose(format!("{} ran `{}` in {}", tool.path, tool.command, tool.folder)))
+}
+
+/// What to say where it looks as if the sandbox had stopped it.
+fn barred(tool: &CommandTool) -> String {
+    format!(
+        "\nIt ran in a sandbox that goes by its manifest. If that is why it failed: what it changes and reaches is \
+         said in {} by \"capabilities\" (\"fs.write\", \"net.outbound\") or \"sandbox\", or the user lets it out \
+         by [tools.{}] sandbox = \"off\" in the settings.",
+        tool.path, tool.spec.name
+    )
 }
 
 /// Keeps what there was. The failure of an exit has the end of stderr in its text already.
@@ -208,7 +234,6 @@ mod tests {
     use super::super::{CommandLine, fake};
     use super::*;
     use haft_core::AnyTool;
-    use serde_json::json;
     use std::sync::Arc;
 
     fn tool(output: OutputForm) -> CommandTool {
@@ -275,6 +300,27 @@ mod tests {
         assert_eq!((failure.kind, partial(&failure).as_str()), (FailureKind::Internal, "half"));
         let failure = ran(OutputForm::Events, fake::Process::signalled(9).err("x")).await.unwrap_err();
         assert!(failure.text.contains("killed by signal 9") && failure.text.contains("memory"));
+    }
+
+    #[tokio::test]
+    async fn a_result_says_what_it_was_kept_in_by_and_a_failure_what_would_open_it() {
+        for form in [OutputForm::Text, OutputForm::Json, OutputForm::Events] {
+            let out = if form == OutputForm::Events { "{\"type\":\"final\",\"output\":1}\n" } else { "1" };
+            let process = fake::Process::exits(0).out(out);
+            assert_eq!(ran(form, process.clone()).await.unwrap().metadata, None);
+            let kept = ran(form, process.confined(&["the network can be reached"])).await.unwrap();
+            let expected =
+                json!({"sandbox": {"layers": ["landlock"], "gaps": ["the network can be reached"]}});
+            assert_eq!(kept.metadata, Some(expected));
+        }
+        let barred = || fake::Process::exits(1).err("touch: cannot touch 'x': Read-only file system\n");
+        let failure = ran(OutputForm::Text, barred().confined(&[])).await.unwrap_err();
+        assert!(failure.text.contains("t/x/tool.json by \"capabilities\""), "{}", failure.text);
+        assert!(failure.text.contains("[tools.x] sandbox = \"off\""), "{}", failure.text);
+        for other in [barred(), fake::Process::exits(1).err("no such account\n").confined(&[])] {
+            let failure = ran(OutputForm::Text, other).await.unwrap_err();
+            assert!(!failure.text.contains("sandbox"), "{}", failure.text);
+        }
     }
 
     #[tokio::test]

@@ -140,7 +140,7 @@ mod tests {
         let manifest = r#"{"name": "x", "description": "d", "command": ["./run.sh", "a b"], "output": "json",
             "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}},
             "permission": "auto", "readOnly": true, "riskTier": "safe", "capabilities": ["fs.read"],
-            "timeoutMs": 9, "effects": {"reads": ["src"]}}"#;
+            "timeoutMs": 9, "effects": {"reads": ["src"]}, "sandbox": {"network": ["a.example"]}}"#;
         let tree = Tree::default().with("/w/t/x/tool.json", manifest, 0o644).with("/w/t/x/run.sh", "", 0o755);
         let (tool, problems) = load_folder(&tree, &CommandRoot::new(RealPath::new("/w", "t"), "t"), "x");
         assert!(problems.is_empty(), "{problems:?}");
@@ -156,6 +156,7 @@ mod tests {
             ("capabilities", r#"["fs.read"]"#),
             ("timeoutMs", "9"),
             ("effects", r#"{"reads":["src"]}"#),
+            ("sandbox", r#"{"network":["a.example"]}"#),
             ("output", "json"),
         ];
         for (name, said) in expected {

@@ -2,12 +2,13 @@
 
 use super::{
     Parsed, Said,
-    plain::{before, spot},
+    plain::{before, number, spot},
 };
 use crate::check::{
     finding::{Counts, Finding, Severity, Spot},
     runner::Kind,
 };
+use crate::glob::counted;
 use serde::Deserialize;
 
 /// Lines of a failed test's message that are kept.
@@ -15,6 +16,9 @@ const MESSAGE_MAX_LINES: usize = 4;
 
 pub(super) fn parse(said: &Said<'_>) -> Parsed {
     let mut parsed = if said.kind == Kind::Test { tests(said) } else { Parsed::default() };
+    if said.kind == Kind::Test {
+        targets(said, &mut parsed);
+    }
     for line in said.out.lines() {
         if let Some(message) = line.strip_prefix('{').and_then(|_| serde_json::from_str::<Message>(line).ok())
         {
@@ -85,6 +89,72 @@ impl Message {
         let finding = Finding::new(severity, diagnostic.message).at_some(spot);
         parsed.findings.push(finding.with_code(diagnostic.code.map(|code| code.code)));
     }
+}
+
+/// What cargo itself says of test targets, beside what libtest prints in them.
+///
+/// A target without libtest's harness prints what it likes: that it ran, and whether it failed, is cargo's word.
+fn targets(said: &Said<'_>, parsed: &mut Parsed) {
+    let ran = said.err.lines().filter_map(target).collect::<Vec<&str>>();
+    let mut failed = said.err.lines().filter_map(failed_target).collect::<Vec<&str>>();
+    failed.dedup();
+    let lines_that = |is: fn(&str) -> bool| said.out.lines().filter(|line| is(line)).count();
+    let begun = lines_that(begins);
+    let ended = lines_that(|line| line.starts_with("test result: "));
+    let told_failed = lines_that(|line| line.starts_with("test result: FAILED"));
+    let cut = begun.saturating_sub(ended);
+    if cut > 0 {
+        // `exit` in a test ends its process with a status of its own.
+        parsed.findings.push(Finding::of_test(
+            "a test binary",
+            "it began its tests and never said how they went: its process ended before",
+        ));
+        let failed = u64::try_from(cut).unwrap_or(u64::MAX);
+        parsed.counts = Counts::sum(parsed.counts, Some(Counts { failed, ..Counts::default() }));
+    }
+    let bare = ran.len().saturating_sub(begun);
+    let bare_failed = failed.len().saturating_sub(told_failed).saturating_sub(cut).min(bare);
+    if bare_failed > 0 {
+        let names = failed.join(", ");
+        let message = if told_failed + cut == 0 {
+            "its process failed; it doesn't say which of its tests did".to_owned()
+        } else {
+            format!("{bare_failed} of these failed without saying which of its tests did")
+        };
+        parsed.findings.push(Finding::of_test(names, message));
+    }
+    if bare > bare_failed {
+        let count = u64::try_from(bare - bare_failed).unwrap_or(u64::MAX);
+        let names = if begun == 0 { ran.join(", ") } else { counted(count, "test target") };
+        parsed.evidence.push(format!("without a count of their own, these ended well: {names}"));
+    }
+    if bare > 0 && parsed.counts.is_some_and(|counts| counts.ran() == 0) {
+        // Nothing that could be counted isn't nothing that ran.
+        parsed.counts = None;
+    }
+}
+
+/// `     Running tests/more.rs (target/debug/deps/more-1a2b)`, `   Doc-tests name`.
+fn target(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let running = line.strip_prefix("Running ").filter(|rest| rest.ends_with(')'));
+    let running = running.and_then(|rest| rest.rsplit_once(" (")).map(|(path, _)| path);
+    running.or_else(|| line.strip_prefix("Doc-tests "))
+}
+
+/// `error: test failed, to rerun pass `--test more``; older versions have other quotes.
+fn failed_target(line: &str) -> Option<&str> {
+    let rest = line
+        .strip_prefix("error: test failed, to rerun pass ")
+        .or_else(|| line.strip_prefix("error: doctest failed, to rerun pass "))?;
+    let rest = rest.trim_start_matches(['`', '\'']);
+    Some(rest.split(['`', '\'']).next().unwrap_or(rest))
+}
+
+/// `running 3 tests`, before the tests of one binary.
+fn begins(line: &str) -> bool {
+    let rest = line.strip_prefix("running ").and_then(number);
+    rest.is_some_and(|(_, rest)| matches!(rest, " test" | " tests"))
 }
 
 /// `Diff in src/lib.rs:3:`, of older versions `Diff in src/lib.rs at line 3:`.
@@ -215,6 +285,40 @@ mod tests {
                    finished in 0.00s\n";
         assert_eq!(read(parse, Kind::Test, [out, ""]).counts, Some(Counts::default()));
         assert_eq!(read(parse, Kind::Test, ["", "error: could not compile"]).counts, None);
+    }
+
+    const NONE: &str = "\nrunning 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; \
+        finished in 0.00s\n";
+    const RAN: &str = "     Running unittests src/lib.rs (target/debug/deps/fixture-1a2b)\n     \
+        Running tests/own.rs (target/debug/deps/own-3c4d)\n";
+
+    #[test]
+    fn a_target_without_a_harness_is_known_by_cargos_word() {
+        let failed = format!(
+            "{RAN}error: test failed, to rerun pass `--test own`\n   Doc-tests fixture\nerror: 1 target failed:\n    \
+             `--test own`\n"
+        );
+        let out = format!("{NONE}own output\n{NONE}");
+        let parsed = read(parse, Kind::Test, [&out, &failed]);
+        assert_eq!(parsed.counts, None);
+        let [only] = parsed.findings.as_slice() else { panic!("{:?}", parsed.findings) };
+        assert_eq!(only.test.as_deref(), Some("--test own"));
+        let well = format!("{RAN}   Doc-tests fixture\n");
+        let parsed = read(parse, Kind::Test, [&out, &well]);
+        assert!(parsed.findings.is_empty() && parsed.counts.is_none(), "{parsed:?}");
+        assert!(parsed.evidence.iter().any(|line| line.contains("ended well")), "{parsed:?}");
+        // With a harness in all of them there is nothing to add.
+        let all = format!("{NONE}{NONE}{NONE}");
+        assert_eq!(read(parse, Kind::Test, [&all, &well]).counts, Some(Counts::default()));
+    }
+
+    #[test]
+    fn a_binary_that_ends_within_its_tests_has_failed() {
+        let out = "\nrunning 2 tests\ntest a ... ok\n";
+        let err = "     Running unittests src/lib.rs (target/debug/deps/fixture-1a2b)\n";
+        let parsed = read(parse, Kind::Test, [out, err]);
+        assert_eq!(parsed.counts, Some(Counts { failed: 1, ..Counts::default() }));
+        assert!(parsed.findings[0].message.contains("never said"), "{:?}", parsed.findings);
     }
 
     #[test]

@@ -95,13 +95,15 @@ fn is_crash(line: &str) -> bool {
     is_made
         || (line.starts_with("error: recipe `") && line.contains(" by signal "))
         || (line.contains("process didn't exit successfully") && line.contains("(signal: "))
+        // yarn and pnpm, which don't all pass it on as their status.
+        || line.contains("Command failed with signal ")
 }
 
 /// As shells, make and Python's own say it.
 fn is_missing(line: &str) -> bool {
     let line = line.trim_end();
-    let shell =
-        ["sh: ", "bash: ", "/bin/sh: ", "/bin/bash: ", "zsh: "].iter().any(|name| line.starts_with(name));
+    let name = line.split(": ").next().unwrap_or_default();
+    let shell = ["sh", "bash", "dash", "zsh"].contains(&name.rsplit('/').next().unwrap_or(name));
     let is_gone = line.ends_with(": not found") || line.ends_with(": command not found");
     let make = line
         .strip_prefix("make: ")
@@ -195,6 +197,7 @@ mod tests {
             "make[1]: *** [Makefile:6: seg] Aborted (core dumped)",
             "error: recipe `test` was terminated on line 2 by signal 9",
             "  process didn't exit successfully: `/t/t-ba0` (signal: 6, SIGABRT: process abort signal)",
+            "error Command failed with signal \"SIGKILL\".",
         ] {
             assert_eq!(ends(line).crash.as_deref(), Some(line.trim()));
         }
@@ -202,6 +205,7 @@ mod tests {
         for line in [
             "sh: 1: jest: not found",
             "/bin/sh: line 1: jest: command not found",
+            "/usr/bin/bash: line 1: jest: command not found",
             "make: gcc: No such file or directory",
             "/usr/bin/python3: No module named pytest",
             "error: no such command: `clippy`",

@@ -19,7 +19,7 @@ pub(super) fn parse(said: &Said<'_>) -> Parsed {
     for line in said.lines() {
         if line.contains("***Skipped") || line.contains("***Not Run (Disabled)") {
             skipped += 1;
-        } else if line.contains("% tests passed, ") {
+        } else if line.contains("% tests passed") {
             let (Some(failed), Some(total)) = (failed(line), after(line, "out of ")) else {
                 continue;
             };
@@ -39,9 +39,10 @@ pub(super) fn parse(said: &Said<'_>) -> Parsed {
     parsed
 }
 
-/// The 2 of `50% tests passed, 2 tests failed out of 4`.
+/// The 2 of `50% tests passed, 2 tests failed out of 4`; newer versions leave out that none failed.
 fn failed(line: &str) -> Option<u64> {
-    let (_, rest) = line.split_once(" passed, ")?;
+    let (_, rest) = line.split_once(" passed")?;
+    let Some(rest) = rest.strip_prefix(", ") else { return Some(0) };
     number(rest).map(|(number, _)| number)
 }
 
@@ -58,6 +59,14 @@ fn listed(line: &str) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::check::parse::read;
+
+    #[test]
+    fn a_sum_without_failures_is_read_in_both_forms() {
+        for sum in ["100% tests passed, 0 tests failed out of 3", "100% tests passed out of 3"] {
+            let parsed = read(parse, Kind::Test, [sum, ""]);
+            assert_eq!(parsed.counts, Some(Counts { passed: 3, failed: 0, skipped: 0 }), "{sum}");
+        }
+    }
 
     #[test]
     fn failures_crashes_and_skips_are_told_apart() {

@@ -62,6 +62,9 @@ fn events(said: &Said<'_>) -> Parsed {
                 built.push_str(&event.output);
             } else if event.action == "output" && event.output.starts_with("ok  ") {
                 parsed.evidence.push(event.output.trim().to_owned());
+            } else if event.output.starts_with("signal: ") {
+                // Older versions say it of the package, not of the test.
+                parsed.crash.get_or_insert_with(|| event.output.trim().to_owned());
             } else if event.output.contains("[no test files]") {
                 parsed.nothing(&event.output);
             }
@@ -99,8 +102,13 @@ fn tally(tests: &BTreeMap<(String, String), Course>, parsed: &mut Parsed) {
         match course.end.as_deref() {
             Some("pass") => counts.passed += 1,
             Some("skip") => counts.skipped += 1,
-            _ => {
+            end => {
                 counts.failed += 1;
+                // What it was in the middle of when its process ended.
+                let signal = course.lines.iter().find(|line| line.starts_with("signal: "));
+                if let Some(line) = signal.filter(|_| end.is_none()) {
+                    parsed.crash.get_or_insert_with(|| line.trim().to_owned());
+                }
                 parsed.findings.push(finding(name, course));
             }
         }
@@ -194,6 +202,14 @@ mod tests {
         let parsed = read(parse, Kind::Test, [&out, ""]);
         assert_eq!(parsed.counts, Some(Counts { passed: 1, failed: 1, skipped: 0 }));
         assert!(parsed.findings[0].message.contains("never ended"), "{:?}", parsed.findings);
+    }
+
+    #[test]
+    fn a_signal_that_ended_a_tests_process_is_told() {
+        let out = [event("run", "TestA", ""), event("output", "TestA", "signal: killed\n")].concat();
+        assert_eq!(read(parse, Kind::Test, [&out, ""]).crash.as_deref(), Some("signal: killed"));
+        let said = [&out, event("fail", "TestA", "").as_str()].concat();
+        assert_eq!(read(parse, Kind::Test, [&said, ""]).crash, None, "it only printed it");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! jest, vitest, mocha, bun; `ESLint`, tsc, Prettier.
+//! jest, vitest, mocha, bun; `ESLint`, tsc, Prettier, Biome.
 
 use super::{
     Parsed, Said, compiler,
@@ -16,9 +16,9 @@ pub(super) fn parse(said: &Said<'_>) -> Parsed {
             parsed.count(jests(rest), line);
         } else if let Some(rest) = text.strip_prefix("Tests  ").filter(|rest| rest.ends_with(')')) {
             parsed.count(jests(rest), line);
-        } else if text.starts_with("No tests found, exiting")
+        } else if text.starts_with("No tests found")
             || text.starts_with("No test files found")
-            || text == "Error: No test files found"
+            || text.starts_with("Error: No test files found")
         {
             parsed.nothing(line);
         } else if let Some((value, word)) = number(text) {
@@ -133,13 +133,27 @@ fn frame(text: &str) -> Option<Spot> {
     spot(place).filter(|_| is_own).map(|(spot, _)| spot)
 }
 
-/// `ESLint`'s list by file, tsc's messages, and the files that Prettier would write.
+/// `ESLint`'s list by file, tsc's messages, the files that Prettier would write, Biome's headings.
 pub(super) fn lints(said: &Said<'_>) -> Parsed {
     let mut parsed = Parsed::default();
     let mut file: Option<&str> = None;
+    let mut heading: Option<(Spot, &str)> = None;
     for line in said.lines() {
-        if let Some(finding) = compiler::typescript(line) {
+        if let Some((spot, rule)) = biomes(line) {
+            heading = Some((spot, rule)).filter(|(_, rule)| *rule != "format");
+            if heading.is_none() {
+                parsed.findings.push(Finding::error("not formatted").at(biomes_file(line)));
+            }
+        } else if let Some((severity, message)) = biome_says(line)
+            && let Some((spot, rule)) = heading.take()
+        {
+            parsed.findings.push(Finding::new(severity, message).at(spot).with_code(Some(rule.to_owned())));
+        } else if let Some(finding) = compiler::typescript(line) {
             parsed.findings.push(finding);
+        } else if line.starts_with("No files matching the pattern ")
+            || line.starts_with("No files were processed")
+        {
+            parsed.nothing(line);
         } else if let Some(name) = line.strip_prefix("[warn] ") {
             // The last of these lines is about all.
             if !name.contains(' ') || (name.contains('.') && !name.ends_with('.')) {
@@ -154,6 +168,31 @@ pub(super) fn lints(said: &Said<'_>) -> Parsed {
         }
     }
     parsed
+}
+
+/// `a.js:2:7 lint/suspicious/noDoubleEquals  FIXABLE  ━━━`, and `a.js format ━━━`, with the rule.
+fn biomes(line: &str) -> Option<(Spot, &str)> {
+    let heading = line.strip_suffix('━')?;
+    let (spot, rest) = match spot(heading) {
+        Some(found) => found,
+        None => (biomes_file(heading), heading.split_once(' ')?.1),
+    };
+    let rule = rest.split_whitespace().next()?;
+    let is_rule = rule.contains('/') || matches!(rule, "format" | "parse" | "organizeImports");
+    (is_rule && spot.file.contains('.')).then_some((spot, rule))
+}
+
+/// A heading's file alone.
+fn biomes_file(heading: &str) -> Spot {
+    let file = heading.split(' ').next().unwrap_or_default();
+    Spot { file: file.to_owned(), line: None, column: None }
+}
+
+/// `  × message` of an error and `  ! message` of a warning, beneath a heading.
+fn biome_says(line: &str) -> Option<(Severity, &str)> {
+    let text = line.strip_prefix("  ")?;
+    let error = text.strip_prefix("× ").map(|message| (Severity::Error, message));
+    error.or_else(|| text.strip_prefix("! ").map(|message| (Severity::Warning, message)))
 }
 
 /// `  1:16  error    'y' is not defined  no-undef` beneath a file's name.
@@ -229,6 +268,42 @@ mod tests {
             "AssertionError [ERR_ASSERTION]: 1 == 2",
             1,
         );
+    }
+
+    #[test]
+    fn biome_is_read() {
+        let out = "a.js:1:5 lint/correctness/noUnusedVariables  FIXABLE  ━━━━━━━━━━\n\n  ! This variable x is unused.\n\n\
+            \x20 > 1 │ var x = 1;\n\n  i Unused variables are often the result of typos.\n\n\
+            a.js:2:7 lint/suspicious/noDoubleEquals  FIXABLE  ━━━━━━━━━━━\n\n  × Using == may be unsafe.\n\n\
+            b.js format ━━━━━━━━━━━━━━\n\n  × File content differs from formatting output\n\n\
+            Checked 3 files in 4ms. No fixes applied.\nFound 2 errors.\nFound 1 warning.\n\
+            lint ━━━━━━━━━━━━━━━\n\n  × Some errors were emitted while running checks.\n";
+        let found = read(lints, Kind::Lint, [out, ""]).findings;
+        let told: Vec<_> = found
+            .iter()
+            .map(|finding| (finding.file.as_deref().unwrap_or("-"), finding.line, finding.message.as_str()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("a.js", Some(1), "This variable x is unused."),
+                ("a.js", Some(2), "Using == may be unsafe."),
+                ("b.js", None, "not formatted")
+            ]
+        );
+        assert_eq!(found[0].severity, Severity::Warning);
+        assert_eq!(found[1].code.as_deref(), Some("lint/suspicious/noDoubleEquals"));
+    }
+
+    #[test]
+    fn that_nothing_was_there_to_test_is_said_in_several_ways() {
+        for line in
+            ["No tests found!", "Error: No test files found: \"none.js\"", "No test files found, exiting"]
+        {
+            assert!(read(parse, Kind::Test, ["", line]).nothing.is_some(), "{line}");
+        }
+        let line = "No files matching the pattern \"nope\" were found.";
+        assert!(read(lints, Kind::Lint, ["", line]).nothing.is_some());
     }
 
     #[test]

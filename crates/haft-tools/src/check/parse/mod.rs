@@ -15,10 +15,11 @@ mod node;
 mod plain;
 mod pytest;
 mod python_lint;
+mod sums;
 mod unittest;
 
 use super::{
-    finding::{Counts, Finding},
+    finding::{Counts, Finding, Problems},
     runner::{Kind, Runner},
 };
 
@@ -47,6 +48,8 @@ pub(super) struct Parsed {
     pub(super) findings: Vec<Finding>,
     /// None where nothing states them.
     pub(super) counts: Option<Counts>,
+    /// Of anything but tests, what its own sum says. None where it has none.
+    pub(super) problems: Option<Problems>,
     /// Lines that show that what was asked for was done.
     pub(super) evidence: Vec<String>,
     /// The line that says that something was ended by a signal.
@@ -71,6 +74,7 @@ impl Parsed {
     fn and(mut self, other: Self) -> Self {
         self.findings.extend(other.findings);
         self.counts = Counts::sum(self.counts, other.counts);
+        self.problems = Problems::sum(self.problems, other.problems);
         self.evidence.extend(other.evidence);
         self.crash = self.crash.or(other.crash);
         self.missing = self.missing.or(other.missing);
@@ -114,7 +118,11 @@ pub(super) fn parse(runner: Runner, said: &Said<'_>) -> Parsed {
         Runner::Gradle => gradle::parse(said),
     };
     // What shells and make say of programs holds whoever runs them.
-    parsed.and(compiler::ends(said)).tidy()
+    let mut parsed = parsed.and(compiler::ends(said)).tidy();
+    if said.kind != Kind::Test {
+        parsed.problems = sums::read(said);
+    }
+    parsed
 }
 
 /// Output as text without colours, whatever the runner thinks of `NO_COLOR`.
