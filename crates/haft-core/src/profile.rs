@@ -167,10 +167,10 @@ impl Profile {
             None => Some(Reach::Closed),
         };
         Allowance {
-            writable: Vec::new(),
             folders: self.folders(ground),
             closed: if writes { Vec::new() } else { ground.roots.to_vec() },
             network,
+            ..Allowance::default()
         }
     }
 

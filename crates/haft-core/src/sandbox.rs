@@ -10,8 +10,14 @@ pub struct Confinement {
     pub writable: Vec<String>,
     /// Files and folders in them that can't.
     pub kept: Vec<Kept>,
-    /// Absolute files and folders that can't even be read; those that aren't there are passed over.
+    /// Absolute files and folders that can't even be read; those that aren't there are passed over. Where one is a
+    /// link, what it leads to is hidden.
     pub hidden: Vec<String>,
+    /// Files and folders in hidden ones that are read all the same.
+    pub shown: Vec<String>,
+    /// Paths that nothing can stand for while a command runs, and that mustn't be made: what is there afterwards and
+    /// wasn't before is set aside, and that is said.
+    pub watched: Vec<String>,
     /// Whom they reach over the network.
     pub network: Reach,
     /// Whether nothing may run where not all of this can be done.
@@ -93,12 +99,15 @@ impl From<Reach> for Named {
 /// what its tool's [`crate::Profile`] says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Allowance {
-    /// Absolute files and folders that it may change, also kept ones.
+    /// Absolute files and folders that it may change, with all that is in them, also kept ones. Those that aren't
+    /// there are passed over.
     pub writable: Vec<String>,
+    /// Absolute files that it may make or change, and nothing beside them; folders are passed over.
+    pub files: Vec<String>,
     /// Absolute folders that it may change as if they were among the confinement's: what is kept or hidden in them
     /// stays so. They are made where they aren't there.
     pub folders: Vec<String>,
-    /// Absolute folders that it may not change though others may, save for what the other two lists name.
+    /// Absolute folders that it may not change though others may, save for what the other lists name.
     pub closed: Vec<String>,
     /// Whom it reaches, where that isn't what holds for all.
     pub network: Option<Reach>,
@@ -172,6 +181,18 @@ pub struct Confined {
     pub layers: Vec<Layer>,
     /// What couldn't be done, a sentence each, for people and in each result. Empty where all was.
     pub gaps: Vec<Cow<'static, str>>,
+    /// What was found after it that has to be known, a sentence each: what it left and was set aside, and what somebody
+    /// else changed meanwhile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub noticed: Vec<String>,
+    /// How many folders weren't gone through for what it left, where there are too many.
+    #[serde(skip_serializing_if = "is_none")]
+    pub unsearched: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Confined {

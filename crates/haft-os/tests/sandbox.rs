@@ -9,6 +9,15 @@
     reason = "a test fails by panicking, and makes files and processes of its own"
 )]
 
+#[path = "sandbox/approved.rs"]
+mod approved;
+#[path = "sandbox/git.rs"]
+mod git;
+#[path = "sandbox/kept.rs"]
+mod kept;
+#[path = "sandbox/reach.rs"]
+mod reach;
+
 use haft_core::{
     Allowance, Cancel, Command, Confined, Confinement, Exit, Failure, FailureKind, Kept, Layer,
     Processes as _, Reach, RealPath, Status, Stdio, TerminalSize, Tether,
@@ -18,7 +27,7 @@ use std::{
     fs,
     io::{Read as _, Write as _},
     net::TcpListener,
-    os::unix::net::UnixListener,
+    os::unix::{fs::PermissionsExt as _, net::UnixListener},
     path::{Path, PathBuf},
     process::{Child, Stdio as Pipe},
     time::Duration,
@@ -80,7 +89,7 @@ impl Place {
             kept: ["w/.git/hooks", "w/.git/config", "w/.haft", "w/.vscode"].map(kept).into(),
             hidden: vec![self.text("home/.ssh"), self.text("home/.netrc"), self.text("home/.none")],
             network: Reach::Closed,
-            required: false,
+            ..Confinement::default()
         }
     }
 
@@ -88,10 +97,52 @@ impl Place {
         Sandbox::new(confinement, self.path("state"))
     }
 
+    /// Runs a command that begins with [`Meeting::script`] of `at`, and does something else before it goes on.
+    async fn meanwhile(&self, sandbox: Sandbox, script: &str, act: impl FnOnce()) -> Ran {
+        let meeting = Meeting::new(self, "at");
+        let ran = tokio::spawn(run(sandbox, self.command(&format!("{} {script}", meeting.script()))));
+        meeting.reached().await;
+        act();
+        meeting.go_on().await;
+        ran.await.unwrap().unwrap()
+    }
+
     fn command(&self, script: &str) -> Command {
         let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
         let cwd = RealPath::new(&self.text("w"), "");
         Command { merged: true, confined: Some(Allowance::default()), ..Command::new(argv, cwd) }
+    }
+}
+
+/// Where a command waits for the test: two pipes in the workspace.
+struct Meeting {
+    name: &'static str,
+    pipes: [PathBuf; 2],
+}
+
+impl Meeting {
+    fn new(place: &Place, name: &'static str) -> Self {
+        let pipes = ["here", "there"].map(|pipe| place.path(&format!("w/{name}-{pipe}")));
+        for pipe in &pipes {
+            let _ = fs::remove_file(pipe);
+            assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+        }
+        Self { name, pipes }
+    }
+
+    /// What the command says to come here.
+    fn script(&self) -> String {
+        format!("echo > {0}-here; cat {0}-there >/dev/null;", self.name)
+    }
+
+    async fn reached(&self) {
+        let pipe = self.pipes[0].clone();
+        tokio::task::spawn_blocking(move || drop(fs::read(pipe))).await.unwrap();
+    }
+
+    async fn go_on(&self) {
+        let pipe = self.pipes[1].clone();
+        tokio::task::spawn_blocking(move || fs::write(pipe, "").unwrap()).await.unwrap();
     }
 }
 
@@ -211,8 +262,8 @@ async fn what_is_kept_stays_also_where_it_is_absent_or_its_folder_is_renamed() {
 async fn what_was_approved_can_be_written() {
     let place = Place::new();
     for (name, sandbox) in sandboxes(&place) {
-        let writable = vec![place.text("outside/new"), place.text("w/.git/config")];
-        let allowance = Allowance { writable, ..Allowance::default() };
+        let files = vec![place.text("outside/new"), place.text("w/.git/config")];
+        let allowance = Allowance { files, ..Allowance::default() };
         let script = format!("echo a > {}/new && echo b >> .git/config", place.text("outside"));
         let command = Command { confined: Some(allowance), ..place.command(&script) };
         let ran = run(sandbox, command).await.unwrap();
@@ -313,6 +364,7 @@ async fn a_tools_own_profile_takes_the_workspace_away_and_opens_folders() {
             writable: vec![place.text("w/src")],
             folders: vec![place.text("home/.cache/own")],
             network: Some(Reach::Closed),
+            ..Allowance::default()
         };
         let script = format!(
             "for to in new .git/config .haft {home}/new {home}/.cache/other; do (echo x > $to) 2>/dev/null && echo wrote $to; done; \
@@ -588,6 +640,6 @@ async fn what_is_missing_is_named_with_each_command() {
     let place = Place::new();
     let sandbox = place.sandbox(place.confinement()).without(Layer::Namespaces);
     let ran = run(sandbox, place.command("true")).await.unwrap();
-    let Confined { layers, gaps } = ran.exit.confined.unwrap();
+    let Confined { layers, gaps, .. } = ran.exit.confined.unwrap();
     assert!(!layers.contains(&Layer::Namespaces) && gaps.iter().any(|gap| gap.contains("protected paths")));
 }

@@ -9,7 +9,7 @@ use crate::{
     session::{Keeper, Session},
 };
 use haft_core::{Allowance, Cancel, Cx, Effects, Ground, Needs, RealPath, SessionView, Sink, Touch};
-use haft_policy::{Access, Policy, Subject};
+use haft_policy::{Access, JudgedLine, LinePath, Policy, Subject};
 use std::{
     sync::{Arc, atomic::AtomicU64},
     time::Duration,
@@ -98,8 +98,14 @@ fn variables(subject: &Subject, temp: &[String]) -> Vec<(String, String)> {
     variables
 }
 
+/// Programs that make something else of a path than a file that they open: nothing can be opened for them beforehand, so
+/// outside the workspace they fail in the sandbox.
+const NO_FILES: [&str; 10] =
+    ["mkdir", "rmdir", "mkfifo", "mknod", "ln", "mv", "install", "rsync", "rm", "unlink"];
+
 /// What the processes of a call may do in the sandbox: what was judged that it writes, temporary files, and what the
-/// tool's own profile comes to. None where they run outside.
+/// tool's own profile comes to. None where they run outside. What is merely named to a program opens nothing: it may do
+/// anything with that.
 fn allowance(subject: &Subject, policy: &Policy) -> Option<Allowance> {
     let touches = subject.effects.touches();
     let profile = subject.spec.profile.as_ref();
@@ -111,29 +117,75 @@ fn allowance(subject: &Subject, policy: &Policy) -> Option<Allowance> {
         let ground = Ground { roots: &policy.work(), home: policy.home.as_deref() };
         profile.allowance(&Needs::of(&subject.spec, &subject.effects), ground)
     });
-    let stated =
-        touches.iter().filter(|touch| touch.writes()).filter_map(Touch::path).map(RealPath::absolute);
-    let named = subject.lines.iter().flat_map(|line| &line.paths).filter_map(|named| {
-        let real = &named.path.as_ref()?.real;
-        let is_written = match named.word.access {
-            Access::Write | Access::WriteTree => true,
-            // A program may do anything with it; in the workspace, what is protected stays so.
-            Access::Named => real.is_outside(),
-            Access::Read | Access::ReadTree | Access::Tracked => false,
-        };
-        is_written.then(|| real.absolute())
-    });
-    let mut writable: Vec<String> = stated.chain(named).chain(policy.temp.iter().cloned()).collect();
-    writable.sort();
-    writable.dedup();
-    Some(Allowance { writable, ..own.unwrap_or_default() })
+    let mut allowance = Allowance { writable: policy.temp.clone(), ..own.unwrap_or_default() };
+    for touch in touches {
+        match touch {
+            Touch::Write(path) => allowance.files.push(path.absolute()),
+            Touch::WriteTree(path) => {
+                // What a described tool states may be a file as well, and one that isn't there yet.
+                allowance.files.extend(profile.map(|_| path.absolute()));
+                allowance.writable.push(path.absolute());
+            }
+            Touch::Read(_)
+            | Touch::ReadTree(_)
+            | Touch::Host(_)
+            | Touch::Command(_)
+            | Touch::Session(_)
+            | Touch::Unconfined
+            | Touch::Outlives => {}
+        }
+    }
+    for line in &subject.lines {
+        open_for(line, &mut allowance);
+    }
+    for paths in [&mut allowance.writable, &mut allowance.files] {
+        paths.sort();
+        paths.dedup();
+    }
+    Some(allowance)
+}
+
+/// Adds what a line writes.
+fn open_for(line: &JudgedLine, allowance: &mut Allowance) {
+    for named in &line.paths {
+        let Some(real) = named.path.as_ref().map(|path| &path.real) else { continue };
+        match named.word.access {
+            Access::WriteTree => allowance.writable.push(real.absolute()),
+            Access::Write if makes_files(line, named) => allowance.files.push(real.absolute()),
+            // In the workspace it lifts what would keep just this path.
+            Access::Write if !real.is_outside() => allowance.writable.push(real.absolute()),
+            Access::Named if lands_in_a_copy(line, named, real) => allowance.files.push(real.absolute()),
+            Access::Write | Access::Named | Access::Read | Access::ReadTree | Access::Tracked => {}
+        }
+    }
+}
+
+/// Whether what writes a path opens it as a file.
+fn makes_files(line: &JudgedLine, named: &LinePath) -> bool {
+    named.word.is_redirect || program(line, named).is_none_or(|program| !NO_FILES.contains(&program))
+}
+
+/// Whether a path is what a file becomes that is copied into a folder.
+fn lands_in_a_copy(line: &JudgedLine, named: &LinePath, real: &RealPath) -> bool {
+    let is_target = |other: &LinePath| {
+        let folder = other.path.as_ref().map(|path| &path.real);
+        other.word.command == named.word.command
+            && other.word.access == Access::Write
+            && !other.word.is_redirect
+            && folder.is_some_and(|folder| folder.join(real.file_name()).absolute() == real.absolute())
+    };
+    program(line, named) == Some("cp") && line.paths.iter().any(is_target)
+}
+
+fn program<'l>(line: &'l JudgedLine, named: &LinePath) -> Option<&'l str> {
+    line.line.commands.get(named.word.command?)?.program()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use haft_core::{CallId, Permission, Profile, Reach, Risk, Spec, WorkspaceUse};
-    use haft_policy::{Mode, Pin};
+    use haft_policy::{Dialect, JudgedPath, Mode, Pin, path_words, read_line};
     use serde_json::json;
 
     fn subject(spec: Spec, effects: Effects<RealPath>) -> Subject {
@@ -170,6 +222,7 @@ mod tests {
         let plain = Spec::new("x", "d").with_profile(Profile::default());
         let given = allowance(&subject(plain.clone(), write), &policy()).unwrap();
         assert_eq!(given.writable, ["/tmp/own", "/w/out"]);
+        assert_eq!(given.files, ["/w/out"]);
         assert_eq!((given.closed, given.network), (vec!["/w".to_owned()], Some(Reach::Closed)));
         let opened = Profile { workspace: Some(WorkspaceUse::Write), ..Profile::default() };
         let given = allowance(&subject(plain.with_profile(opened), Effects::none()), &policy()).unwrap();
@@ -190,5 +243,44 @@ mod tests {
         let Effects::Only(mut touches) = line() else { unreachable!() };
         touches.push(Touch::Unconfined);
         assert_eq!(allowance(&subject(commands, Effects::Only(touches)), &policy()), None);
+    }
+
+    /// What a line in `/w` opens: trees, then files. Its paths are taken by their letters.
+    fn opened(text: &str) -> (Vec<String>, Vec<String>) {
+        let line = read_line(text, Dialect::Bash);
+        let paths = path_words(&line).into_iter().map(|word| {
+            let real = match word.text.strip_prefix('/') {
+                Some(beneath) => RealPath::new("/", beneath.trim_end_matches('/')),
+                None => RealPath::new("/w", &word.text),
+            };
+            let path = Some(JudgedPath { written: real.absolute(), real });
+            LinePath { word, path, has_parent: true, tracked: Arc::from([]) }
+        });
+        let paths = paths.collect();
+        let line = JudgedLine { text: text.into(), line: Arc::new(line), paths, ..JudgedLine::default() };
+        let mut allowance = Allowance::default();
+        open_for(&line, &mut allowance);
+        (allowance.writable, allowance.files)
+    }
+
+    #[test]
+    fn what_is_written_is_opened_and_nothing_that_is_merely_named() {
+        for (line, trees, files) in [
+            ("echo x > /o/new", &[][..], &["/o/new"][..]),
+            ("touch /o/a", &[], &["/o/a"]),
+            ("cp a /o/b", &[], &["/o/b", "/o/b/a"]),
+            ("cp a /o/", &[], &["/o", "/o/a"]),
+            ("./tool /o/x --to=/o/y", &[], &[]),
+            ("mkdir /o/new", &[], &[]),
+            ("ln -s a /o/new", &[], &[]),
+            ("rm /o/a", &[], &[]),
+            ("mkdir .vscode", &["/w/.vscode"], &[]),
+            ("rm -r /o/a", &["/o/a"], &[]),
+            ("cp -r a /o", &["/o"], &[]),
+            ("cat /o/a", &[], &[]),
+        ] {
+            let owned = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
+            assert_eq!(opened(line), (owned(trees), owned(files)), "{line}");
+        }
     }
 }

@@ -178,7 +178,9 @@ fn the_console_takes_json_and_has_a_new_tool_at_once() {
     let place = Place::new();
     let manifest = json!({"name": "late", "description": "Says so.", "command": "echo late but here"});
     let make = "mkdir -p .haft/tools/late; cat > .haft/tools/late/tool.json";
-    let bash = json!({"tool": "bash", "input": {"command": format!("{make} <<'END'\n{manifest}\nEND")}});
+    // In the sandbox no folder of tools can be made.
+    let line = format!("{make} <<'END'\n{manifest}\nEND");
+    let bash = json!({"tool": "bash", "input": {"command": line, "outside": true}});
     let ran = place.run_with(&["--yes"], &format!("{bash}\nlate\n")).with(0);
     assert!(ran.out.contains("\nlate but here\n"), "{ran:?}");
 }

@@ -4,6 +4,7 @@ use crate::place::{Place, Ran, ended};
 use serde_json::{Value, json};
 use std::{
     fs,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -216,6 +217,116 @@ fn what_was_allowed_outside_can_be_done() {
     let outside = place.beside("notes");
     let ran = bash(&place, &["--yes"], &json!({"command": format!("echo x > {}", outside.display())}));
     assert!(ran.out.contains("[exit 0]") && outside.exists(), "{ran:?}");
+}
+
+#[test]
+fn what_was_merely_named_or_lies_beside_what_was_allowed_stays_closed() {
+    let place = place();
+    if !is_whole(&place) {
+        return;
+    }
+    let [allowed, beside, named] = ["allowed", "beside", "named"].map(|name| place.beside(name));
+    fs::write(&named, "before").unwrap();
+    place.write("try.sh", &format!("echo x > {}; echo x > \"$1\"; true", beside.display()));
+    let line = format!("echo x > {}; sh ./try.sh {}", allowed.display(), named.display());
+    let ran = bash(&place, &["--yes"], &json!({"command": line}));
+    assert!(ran.out.contains("[exit 0]"), "{ran:?}");
+    assert!(allowed.exists() && !beside.exists(), "{ran:?}");
+    assert_eq!(fs::read_to_string(&named).unwrap(), "before");
+}
+
+/// Runs a command with haft's own files in a folder of the workspace.
+fn with_own_files_in(place: &Place, folder: &str, input: &Value) -> Ran {
+    let mut command = place.command(&["call", "--yes", "bash", &input.to_string()]);
+    command.env("HAFT_HOME", place.workspace().join(folder)).stdout(Stdio::piped()).stderr(Stdio::piped());
+    ended(command.spawn().unwrap())
+}
+
+#[test]
+fn what_haft_goes_by_is_out_of_reach_also_in_the_workspace() {
+    let place = place();
+    if !is_whole(&place) {
+        return;
+    }
+    place.write("own/state/workspaces/other/sessions/s/log.jsonl", "of another workspace");
+    place.write(
+        "try.sh",
+        "for to in own/config.toml own/tools own/state/x own/state/workspaces/other/x; do \
+         (echo x > $to) 2>/dev/null && echo wrote $to; done; mkdir own/tools 2>/dev/null && echo made; \
+         cat own/state/workspaces/other/sessions/s/log.jsonl 2>/dev/null; mv own away 2>/dev/null && echo moved; echo fine",
+    );
+    let ran = with_own_files_in(&place, "own", &json!({"command": "sh ./try.sh"}));
+    assert!(ran.out.starts_with("fine\n"), "{ran:?}");
+    assert!(place.read("own/config.toml").is_none());
+}
+
+#[test]
+fn a_long_result_can_be_read_by_later_commands() {
+    let place = place();
+    if !is_whole(&place) {
+        return;
+    }
+    let long = bash(&place, &["--yes"], &json!({"command": "seq 1 200000"}));
+    let files = |folder: &Path| -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut waiting = vec![folder.to_owned()];
+        while let Some(folder) = waiting.pop() {
+            for entry in fs::read_dir(folder).unwrap().flatten() {
+                let is_folder = entry.file_type().unwrap().is_dir();
+                if is_folder { waiting.push(entry.path()) } else { found.push(entry.path()) }
+            }
+        }
+        found
+    };
+    let spilled = files(&place.home().join("state")).into_iter().find(|path| {
+        long.out.contains(path.to_str().unwrap()) || path.components().any(|part| part.as_os_str() == "spill")
+    });
+    let spilled = spilled.unwrap_or_else(|| panic!("{}", long.out));
+    place.write("try.sh", &format!("tail -n 1 {}", spilled.display()));
+    let ran = bash(&place, &["--yes"], &json!({"command": "sh ./try.sh"}));
+    assert!(ran.out.starts_with("200000"), "{ran:?}");
+}
+
+#[test]
+fn where_haft_itself_would_be_changed_no_command_runs_in_a_sandbox() {
+    let place = place();
+    if !is_whole(&place) {
+        return;
+    }
+    let ran = with_own_files_in(&place, ".", &json!({"command": "touch made"}));
+    assert!((ran.out + &ran.err).contains("haft's own files lie there") && place.read("made").is_none());
+    let ran = with_own_files_in(&place, ".", &json!({"command": "touch made", "outside": true}));
+    assert!(place.read("made").is_some(), "{ran:?}");
+}
+
+#[test]
+fn what_git_is_kept_from_is_told_with_the_way_out() {
+    let place = place();
+    if !is_whole(&place) {
+        return;
+    }
+    let made = Command::new("git").args(["init", "-q"]).current_dir(place.workspace()).status().unwrap();
+    assert!(made.success());
+    let line = json!({"command": "git init -q new && git -C new remote add a b && git remote add x https://example.org/x"});
+    let ran = bash(&place, &["--yes"], &line);
+    assert!(
+        ran.out.contains("git's settings and hooks stay as they are") && ran.out.contains("outside=true"),
+        "{ran:?}"
+    );
+    assert!(place.read("new/.git/config").unwrap().contains("[remote \"a\"]"));
+    assert!(!place.read(".git/config").unwrap().contains("example.org"));
+}
+
+#[test]
+fn what_a_command_planted_is_told_in_its_result() {
+    let place = place();
+    if !is_whole(&place) {
+        return;
+    }
+    place.write("try.sh", "git init -q new; git -C new config core.fsmonitor ./x");
+    let ran = bash(&place, &["--yes"], &json!({"command": "sh ./try.sh"}));
+    assert!(ran.out.contains("core.fsmonitor") && ran.out.contains("set aside"), "{ran:?}");
+    assert!(ran.out.contains("[exit 0]") && place.read("new/.git/HEAD").is_none());
 }
 
 #[test]

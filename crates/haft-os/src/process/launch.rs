@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     environment::Environment,
-    sandbox::{self, Placeholders, Plan, Proxy, Sandbox},
+    sandbox::{self, Plan, Proxy, Sandbox, Scene},
 };
 use haft_core::{Command, Confined, Failure, FailureKind, Reach, Tether};
 use rustix::{
@@ -88,13 +88,12 @@ impl Keepers {
 
 /// What stands around a confined command.
 pub(super) struct Held {
-    /// What it is kept in by.
-    pub(super) confined: Confined,
     /// How many processes of haft's stand between the supervisor and the program.
     pub(super) frames: usize,
     /// What was to be started, and where.
     program: (String, String),
-    _placeholders: Placeholders,
+    confined: Confined,
+    scene: Scene,
     _proxy: Option<Proxy>,
 }
 
@@ -102,6 +101,13 @@ impl Held {
     /// Whether it is only known later that the program was started.
     pub(super) fn is_through(&self) -> bool {
         self.frames > 1
+    }
+
+    /// What it was kept in by, and what was found when nothing of it was left. Blocking.
+    pub(super) fn end(self) -> Confined {
+        let mut confined = self.confined;
+        self.scene.end(&mut confined);
+        confined
     }
 
     /// Why the program wasn't started in there; by a record, where one came.
@@ -123,9 +129,8 @@ impl Held {
 struct Prepared {
     plan: Plan,
     port: Option<UnixStream>,
-    network: Reach,
     confined: Confined,
-    placeholders: Placeholders,
+    scene: Scene,
 }
 
 impl Prepared {
@@ -141,11 +146,18 @@ impl Prepared {
         let own = sandbox.own(allowance)?;
         let confined = limits.named_in(sandbox.confined_as(&own));
         sandbox::require(own.required, &confined)?;
-        let placeholders = sandbox.placeholders(&own)?;
+        let scene = sandbox.scene(&own, allowance)?;
         let path = command.cwd.absolute();
-        let (plan, port) =
-            Plan::new(&placeholders.kept_too(&own), allowance, sandbox.layers(), (&path, folder))?;
-        Ok(Some(Self { plan, port, network: own.network, confined, placeholders }))
+        let (plan, port) = Plan::new(&scene.confinement, &scene.allowed, sandbox.layers(), (&path, folder))?;
+        Ok(Some(Self { plan, port, confined, scene }))
+    }
+
+    /// What tells programs of the proxy, where there is one.
+    fn variables(&self) -> Vec<(String, String)> {
+        match (&self.port, &self.scene.confinement.network) {
+            (Some(_), Reach::Hosts(hosts)) => sandbox::variables(hosts),
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -184,21 +196,15 @@ pub(super) fn launch(
     if let Some(report) = &report {
         os.env(REPORT, report.path());
     }
-    if prepared.as_ref().is_some_and(|prepared| prepared.port.is_some()) {
-        os.envs(sandbox::variables());
-    }
+    os.envs(prepared.as_ref().map(Prepared::variables).unwrap_or_default());
     let (plan, rest) = match prepared {
-        Some(Prepared { plan, port, network, confined, placeholders }) => {
-            (Some(plan), Some((port, network, confined, placeholders)))
-        }
+        Some(Prepared { plan, port, confined, scene }) => (Some(plan), Some((port, confined, scene))),
         None => (None, None),
     };
     let frames = plan.as_ref().map_or(0, Plan::frames);
     let mut plumbed = plumb(&mut os, &command).map_err(|fault| no_pipe(&fault))?;
     let lock = match &rest {
-        Some((_, _, _, placeholders)) if command.keep => {
-            placeholders.held_apart().map_err(|fault| no_pipe(&fault))?
-        }
+        Some((_, _, scene)) if command.keep => scene.held_apart().map_err(|fault| no_pipe(&fault))?,
         _ => None,
     };
     let group = Group::new(limits);
@@ -226,8 +232,8 @@ pub(super) fn launch(
     let watch = |control| Storm::watch(supervisor, limits.processes, control);
     let storm = if is_loose { plumbed.control.copy().ok().map(watch) } else { None };
     let held = match rest {
-        Some((port, network, confined, placeholders)) => {
-            let proxy = match (port, &network) {
+        Some((port, confined, scene)) => {
+            let proxy = match (port, &scene.confinement.network) {
                 (Some(port), Reach::Hosts(hosts)) => match Proxy::serve(&port, hosts) {
                     Ok(proxy) => Some(proxy),
                     // Then bubblewrap failed, of which its end will tell.
@@ -237,7 +243,7 @@ pub(super) fn launch(
                 _ => None,
             };
             let program = (program.clone(), command.cwd.absolute());
-            Some(Held { confined, frames, program, _placeholders: placeholders, _proxy: proxy })
+            Some(Held { frames, program, confined, scene, _proxy: proxy })
         }
         None => None,
     };

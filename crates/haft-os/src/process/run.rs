@@ -432,6 +432,10 @@ impl<'a> Run<'a> {
             // So that not even a zombie is left.
             drop(timeout(REAP_WAIT, self.reaper).await);
         }
+        let confined = match self.held {
+            Some(held) => blocking(move || Some(held.end())).await,
+            None => None,
+        };
         let named = self.survivors.iter().take(SURVIVORS_NAMED);
         Ok(Exit {
             status,
@@ -439,7 +443,7 @@ impl<'a> Run<'a> {
             survivors: named.map(|each| Survivor { pid: each.pid, name: each.stat.name.clone() }).collect(),
             survivor_count: self.survivors.len(),
             report,
-            confined: self.held.map(|held| held.confined),
+            confined,
         })
     }
 }

@@ -161,7 +161,7 @@ fn split(given: Descriptors, around: &mut Around) -> io::Result<()> {
             }
             0 => become_program(supervisor, given, around, before.as_ptr()),
             child => match pid_t::try_from(child) {
-                Ok(child) if child > 0 => supervise(given, child),
+                Ok(child) if child > 0 => supervise(given, child, around.plan.as_ref()),
                 _ => Err(io::Error::last_os_error()),
             },
         }
@@ -209,7 +209,7 @@ pub(super) unsafe fn keep(control: c_int, program: pid_t) -> ! {
         libc::prctl(libc::PR_SET_DUMPABLE, OFF, OFF, OFF, OFF);
         libc::chdir(c"/".as_ptr());
         let_go_of_descriptors([control, -1, -1]);
-        let _ = sandbox::give_up_rights();
+        let _ = sandbox::give_up_rights(0);
         loop {
             let mut status: c_int = 0;
             match libc::waitpid(-1, &raw mut status, 0) {
@@ -298,12 +298,13 @@ unsafe fn count_processes(most: u64) -> io::Result<()> {
 ///
 /// # Safety
 /// In the forked child only, with all signals blocked; it takes over every descriptor of the process.
-unsafe fn supervise(given: Descriptors, first: pid_t) -> ! {
+unsafe fn supervise(given: Descriptors, first: pid_t, plan: Option<&Plan>) -> ! {
     let control = given.control;
     // SAFETY: plain system calls on descriptors that nothing else uses in this process from here on.
     unsafe {
         // First of all, before the program can do anything to its supervisor.
         send(control, Record::Started { pid: first });
+        sandbox::map_ids(plan, first);
         libc::prctl(libc::PR_SET_NAME, NAME.as_ptr(), OFF, OFF, OFF);
         // It is a copy of haft's memory: no process of the same user may look into it.
         libc::prctl(libc::PR_SET_DUMPABLE, OFF, OFF, OFF, OFF);

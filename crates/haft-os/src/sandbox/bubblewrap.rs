@@ -8,10 +8,10 @@
 #![allow(unsafe_code, reason = "between fork and exec only raw calls of the system are safe")]
 
 use super::{
-    landlock, mounts,
-    mounts::Step,
+    enter, landlock,
+    mounts::{self, Access, DEVICES, Step},
     plan::{Layers, Plan},
-    seccomp, sockets,
+    seccomp,
 };
 use haft_core::{Allowance, Confinement, Failure, FailureKind, Reach};
 use rustix::{fs::fstat, io::fcntl_dupfd_cloexec};
@@ -43,6 +43,10 @@ const FIRST_FREE: RawFd = 3;
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 /// It runs with its owner's rights.
 const SET_USER: u32 = 0o4000;
+/// Others than the owner may look for names in it.
+const SEARCHABLE_BY_OTHERS: u32 = 0o011;
+/// What it fills by itself: with the devices that anybody may use, links to them, and terminals of its own.
+const DEVICE_FOLDER: &CStr = c"/dev";
 
 /// The variable that tells this program what to do in there.
 pub(crate) const INSIDE: &str = "HAFT_INSIDE";
@@ -99,7 +103,7 @@ impl Through {
         let program = program().filter(|_| SERVES.load(Ordering::Acquire)).ok_or_else(missing)?;
         // By what runs, not by its path: that may mean another file by now.
         let own = apart(File::open("/proc/self/exe")?.into())?;
-        let mut arguments = arguments(steps, is_open, rustix::process::geteuid().is_root());
+        let mut arguments = arguments(steps, is_open);
         let start = format!("/proc/self/fd/{}", own.as_raw_fd());
         arguments.extend(["--chdir", folder, "--", start.as_str()].map(OsString::from));
         Ok(Self {
@@ -175,13 +179,16 @@ impl Plan {
             let text = "the sandbox can't be prepared by bubblewrap; nothing ran. Tell the user to run `haft doctor`";
             Failure::new(FailureKind::Unavailable, text).diagnose(why)
         };
-        let opened = &allowance.writable;
-        let mut steps = mounts::steps(confinement, opened, &sockets::hidden(&sockets::list()));
-        steps.retain(|step| layers.own_processes || *step != Step::Processes);
+        let mut steps = mounts::steps(confinement, allowance);
+        steps.retain(|step| match step {
+            Step::Processes => layers.own_processes,
+            Step::Empty { path, is_open: false } | Step::Blank(path) => !is_out_of_reach(path),
+            _ => true,
+        });
         let mut through = Through::new(&steps, confinement.network == Reach::Open, path)
             .map_err(|error| failed(error.to_string()))?;
         let is_in_reach = |folder: &String| through.program.starts_with(folder);
-        if confinement.writable.iter().chain(opened).any(is_in_reach) {
+        if confinement.writable.iter().chain(&allowance.writable).chain(&allowance.files).any(is_in_reach) {
             return Err(failed(format!("commands may write where {} lies", through.program.display())));
         }
         let mut ours = None;
@@ -193,7 +200,8 @@ impl Plan {
         if layers.landlock {
             // What is hidden is hidden by mounts.
             let seen = Confinement { hidden: Vec::new(), ..confinement.clone() };
-            let rules = landlock::rules(&seen, opened, false).map_err(|error| failed(error.to_string()))?;
+            let rules = landlock::rules(&seen, allowance, (false, false))
+                .map_err(|error| failed(error.to_string()))?;
             through.landlock = rules.map(apart).transpose().map_err(|error| failed(error.to_string()))?;
         }
         through.has_seccomp = layers.seccomp;
@@ -202,6 +210,8 @@ impl Plan {
             namespaces: None,
             through: Some(through),
             landlock: None,
+            landlock_rights: 0,
+            rights: 0,
             seccomp: Vec::new(),
             folder: CString::new(path).map_err(|error| failed(error.to_string()))?,
             folder_identity: (stat.st_dev, stat.st_ino),
@@ -209,16 +219,23 @@ impl Plan {
         Ok((plan, ours))
     }
 
-    /// What is left to be done in there.
+    /// What is left to be done in there, where this is called.
     ///
     /// # Errors
-    /// No rules for system calls can be made.
+    /// No rules for system calls can be made, or none for what bubblewrap made.
     pub(crate) fn inside(message: &Message, landlock: Option<OwnedFd>) -> Result<Self, String> {
+        let landlock_rights = landlock::rights();
+        if let Some(rules) = &landlock {
+            // SAFETY: in there terminals and shared memory are its own.
+            unsafe { enter::allow_made(rules, landlock_rights) }.map_err(|error| error.to_string())?;
+        }
         let seccomp = if message.has_seccomp { seccomp::programs(false)? } else { Vec::new() };
         Ok(Self {
             namespaces: None,
             through: None,
             landlock,
+            landlock_rights,
+            rights: 0,
             seccomp,
             folder: c".".to_owned(),
             folder_identity: message.folder,
@@ -256,8 +273,18 @@ fn apart(descriptor: OwnedFd) -> io::Result<OwnedFd> {
     Ok(fcntl_dupfd_cloexec(&descriptor, FIRST_FREE)?)
 }
 
+/// Whether a path lies where neither bubblewrap nor the program gets at it: as root, in a folder of somebody else, since
+/// in there only one user exists. Nothing can be put over it, and nothing has to be.
+fn is_out_of_reach(path: &CStr) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    let is_shut = |folder: &Path| {
+        fs::metadata(folder).is_ok_and(|meta| meta.uid() != user && meta.mode() & SEARCHABLE_BY_OTHERS == 0)
+    };
+    Path::new(os(path)).ancestors().skip(1).any(is_shut)
+}
+
 /// What bubblewrap is to do for these steps.
-fn arguments(steps: &[Step], is_open: bool, is_root: bool) -> Vec<OsString> {
+fn arguments(steps: &[Step], is_open: bool) -> Vec<OsString> {
     let mut all: Vec<OsString> = Vec::new();
     let mut say = |words: &[&OsStr]| all.extend(words.iter().map(|word| (*word).to_owned()));
     let word = OsStr::new;
@@ -271,28 +298,45 @@ fn arguments(steps: &[Step], is_open: bool, is_root: bool) -> Vec<OsString> {
     if is_open {
         say(&[word("--share-net")]);
     }
-    let root = c"/";
-    let opens_all = steps.iter().any(|step| matches!(step, Step::Put(path) if path.as_c_str() == root));
-    say(&[word(if opens_all { "--bind" } else { "--ro-bind" }), word("/"), word("/")]);
-    if is_root {
-        // The machine's own could be changed by who owns it: a few devices in a folder of their own.
-        say(&[word("--dev"), word("/dev"), word("--remount-ro"), word("/dev")]);
-    } else {
-        say(&[word("--dev-bind"), word("/dev"), word("/dev")]);
-    }
-    for step in steps {
+    let opens_all = steps.iter().any(is_of_all);
+    say(&[if opens_all { "--bind" } else { "--ro-bind" }, "/", "/"].map(word));
+    for step in steps.iter().filter(|step| !is_of_all(step)) {
         match step {
             // What is taken is put later, and comes from the outer view then as well.
             Step::Take(_) | Step::AllReadOnly => {}
-            Step::Put(path) if path.as_c_str() == root => {}
-            Step::Put(path) | Step::Fasten(path) => say(&[word("--bind"), os(path), os(path)]),
+            // A file is made where something is put at it; the rest comes with the devices.
+            Step::MakeFile(_) | Step::MakeLink { .. } | Step::Terminals(_) => {}
+            Step::Empty { path, .. } if path.as_c_str() == DEVICE_FOLDER => {
+                say(&[word("--dev"), os(path)]);
+            }
+            Step::Put { path, .. } if DEVICES.iter().any(|device| os(path) == *device) => {}
+            Step::Put { path, access, .. } => say(&[word(binds(*access)), os(path), os(path)]),
+            Step::Fasten(path) => say(&[word("--bind"), os(path), os(path)]),
             Step::Keep(path) => say(&[word("--ro-bind"), os(path), os(path)]),
-            Step::Empty(path) => say(&[word("--tmpfs"), os(path), word("--remount-ro"), os(path)]),
+            Step::Empty { path, is_open: true } | Step::Memory(path) => say(&[word("--tmpfs"), os(path)]),
+            Step::Empty { path, is_open: false } => {
+                say(&[word("--tmpfs"), os(path), word("--remount-ro"), os(path)]);
+            }
             Step::Blank(path) => say(&[word("--ro-bind"), word("/dev/null"), os(path)]),
-            Step::Processes => say(&[word("--proc"), word("/proc")]),
+            Step::MakeFolder(path) => say(&[word("--dir"), os(path)]),
+            Step::Close(path) => say(&[word("--remount-ro"), os(path)]),
+            Step::Processes => say(&["--proc", "/proc", "--remount-ro", "/proc"].map(word)),
         }
     }
     all
+}
+
+/// Whether the whole system is put somewhere.
+fn is_of_all(step: &Step) -> bool {
+    matches!(step, Step::Put { path, .. } if path.as_c_str() == c"/")
+}
+
+fn binds(access: Access) -> &'static str {
+    match access {
+        Access::Write => "--bind",
+        Access::Read => "--ro-bind",
+        Access::Device => "--dev-bind",
+    }
 }
 
 fn os(path: &CStr) -> &OsStr {
@@ -352,30 +396,64 @@ mod tests {
 
     #[test]
     fn the_steps_are_said_in_their_order() {
-        let at = |path: &str| std::ffi::CString::new(path).unwrap();
+        let at = |path: &str| CString::new(path).unwrap();
+        let put = |path: &str, access| Step::Put { number: 0, path: at(path), access };
         let steps = [
             Step::Take(at("/w")),
             Step::AllReadOnly,
-            Step::Put(at("/w")),
+            Step::Empty { path: at("/dev"), is_open: true },
+            Step::MakeFile(at("/dev/null")),
+            put("/dev/null", Access::Device),
+            Step::MakeFolder(at("/dev/shm")),
+            Step::Memory(at("/dev/shm")),
+            Step::MakeLink { path: at("/dev/fd"), to: at("/proc/self/fd") },
+            Step::MakeFile(at("/dev/kvm")),
+            put("/dev/kvm", Access::Device),
+            Step::Empty { path: at("/home/u/.ssh"), is_open: false },
+            Step::Blank(at("/home/u/.netrc")),
+            Step::Empty { path: at("/run"), is_open: true },
+            Step::MakeFolder(at("/run/x")),
+            Step::MakeFile(at("/run/x/hosts")),
+            put("/run/x/hosts", Access::Read),
+            put("/w", Access::Write),
             Step::Fasten(at("/w/.git")),
             Step::Keep(at("/w/.git/hooks")),
+            Step::Close(at("/dev")),
+            Step::Close(at("/run")),
             Step::Processes,
-            Step::Empty(at("/home/u/.ssh")),
-            Step::Blank(at("/home/u/.netrc")),
         ];
-        let said = |is_open, is_root| {
-            let words = arguments(&steps, is_open, is_root);
+        let said = |is_open| {
+            let words = arguments(&steps, is_open);
             words.iter().map(|word| word.to_str().unwrap()).collect::<Vec<_>>().join(" ")
         };
         let start = "--unshare-all --die-with-parent --as-pid-1 --cap-drop ALL";
-        let end = "--bind /w /w --bind /w/.git /w/.git --ro-bind /w/.git/hooks /w/.git/hooks --proc /proc \
-                   --tmpfs /home/u/.ssh --remount-ro /home/u/.ssh --ro-bind /dev/null /home/u/.netrc";
-        assert_eq!(said(false, false), format!("{start} --ro-bind / / --dev-bind /dev /dev {end}"));
-        let devices = "--dev /dev --remount-ro /dev";
-        assert_eq!(said(true, true), format!("{start} --share-net --ro-bind / / {devices} {end}"));
-        let all = [Step::Take(at("/")), Step::AllReadOnly, Step::Put(at("/"))];
-        let said = arguments(&all, false, false);
-        assert_eq!(said.iter().filter(|word| *word == "--bind").count(), 1);
+        let end = "--ro-bind / / --dev /dev --dir /dev/shm --tmpfs /dev/shm --dev-bind /dev/kvm /dev/kvm \
+                   --tmpfs /home/u/.ssh --remount-ro /home/u/.ssh --ro-bind /dev/null /home/u/.netrc \
+                   --tmpfs /run --dir /run/x --ro-bind /run/x/hosts /run/x/hosts \
+                   --bind /w /w --bind /w/.git /w/.git --ro-bind /w/.git/hooks /w/.git/hooks \
+                   --remount-ro /dev --remount-ro /run --proc /proc --remount-ro /proc";
+        assert_eq!(said(false), format!("{start} {end}"));
+        assert_eq!(said(true), format!("{start} --share-net {end}"));
+        let all = [Step::Take(at("/")), Step::AllReadOnly, put("/", Access::Write)];
+        assert_eq!(arguments(&all, false).iter().filter(|word| *word == "--bind").count(), 1);
+    }
+
+    #[test]
+    fn what_lies_in_a_closed_folder_of_somebody_else_is_out_of_reach() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("theirs");
+        fs::create_dir(&inner).unwrap();
+        let at = CString::new(inner.join("socket").as_os_str().as_bytes()).unwrap();
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o700)).unwrap();
+        assert!(!is_out_of_reach(&at), "it is the user's own");
+        if !rustix::process::geteuid().is_root() {
+            println!("left out: only root makes what is another user's");
+            return;
+        }
+        std::os::unix::fs::chown(&inner, Some(4_711), Some(4_711)).unwrap();
+        assert!(is_out_of_reach(&at));
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o711)).unwrap();
+        assert!(!is_out_of_reach(&at));
     }
 
     #[test]

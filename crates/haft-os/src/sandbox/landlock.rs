@@ -3,30 +3,19 @@
 //! Landlock only allows. To keep something from being read, all that stands beside it on the way down is named
 //! instead; a path in a writable folder can't be kept from being written at all.
 
-use super::standing;
-use haft_core::Confinement;
+use super::mounts::{DEVICES, MEMORY, TERMINALS};
+use haft_core::{Allowance, Confinement};
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath, PathFd,
     Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, Scope,
 };
 use std::{
-    os::fd::OwnedFd,
+    os::{fd::OwnedFd, unix::fs::FileTypeExt as _},
     path::{Path, PathBuf},
 };
 
 /// The newest set of rules that is used.
 const NEWEST: ABI = ABI::V6;
-/// Devices that anything may write to.
-const DEVICES: [&str; 8] = [
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/tty",
-    "/dev/ptmx",
-    "/dev/pts",
-];
 /// So many entries of one folder are named at most beside what is hidden; what comes after can't be read.
 const BESIDE_MAX: usize = 2_000;
 
@@ -40,32 +29,51 @@ pub(super) fn version() -> i32 {
     i32::try_from(answer).unwrap_or(0).max(0)
 }
 
-/// Rules for a confinement, to be put on a process by [`super::enter`]; none where the kernel has no Landlock.
-/// `opened` may be written too.
+/// All that can be done with files by the rules of this kernel, as it numbers that.
+pub(super) fn rights() -> u64 {
+    AccessFs::from_all(ABI::from(version().min(6))).bits()
+}
+
+/// Rules for a confinement, to be put on a process by [`super::enter`]; none where the kernel has no Landlock. What is
+/// `allowed` may be written too. Whether they close the network, and keep raw devices from being read, is said last:
+/// with namespaces others do both.
 ///
 /// # Errors
 /// The kernel refuses the rules.
 pub(super) fn rules(
     confinement: &Confinement,
-    opened: &[String],
-    closes_network: bool,
+    allowed: &Allowance,
+    (closes_network, closes_devices): (bool, bool),
 ) -> Result<Option<OwnedFd>, RulesetError> {
+    // From Linux 7.1 on no socket of somebody outside is connected to by its path, whenever it was made.
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(AccessFs::from_all(NEWEST))?;
+        .handle_access(AccessFs::from_all(NEWEST) | AccessFs::ResolveUnix)?;
     if closes_network {
         rules = rules.handle_access(AccessNet::from_all(NEWEST))?;
     }
     let mut rules = rules.scope(Scope::from_all(NEWEST))?.create()?;
     let read = AccessFs::from_read(NEWEST);
-    let hidden: Vec<PathBuf> = confinement.hidden.iter().map(PathBuf::from).collect();
-    rules = grant_beside(rules, Path::new("/"), &hidden, read)?;
-    let opened = opened.iter().map(|path| standing(Path::new(path)));
-    for path in confinement.writable.iter().map(Path::new).chain(opened) {
-        rules = grant(rules, path, AccessFs::from_all(NEWEST))?;
+    let mut hidden: Vec<PathBuf> = confinement.hidden.iter().map(PathBuf::from).collect();
+    if closes_devices {
+        hidden.push(PathBuf::from("/dev"));
     }
-    for device in DEVICES {
+    rules = grant_beside(rules, Path::new("/"), &hidden, read)?;
+    for path in &confinement.shown {
+        rules = grant(rules, Path::new(path), read)?;
+    }
+    for path in confinement.writable.iter().chain(&allowed.writable).chain(&allowed.files).map(Path::new) {
+        // A socket that somebody names is meant to be used.
+        let is_socket = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_socket());
+        let further: BitFlags<AccessFs> =
+            if is_socket { AccessFs::ResolveUnix.into() } else { BitFlags::EMPTY };
+        rules = grant(rules, path, AccessFs::from_all(NEWEST) | further)?;
+    }
+    for device in DEVICES.into_iter().chain(["/dev/ptmx", TERMINALS]) {
         rules = grant(rules, Path::new(device), read | AccessFs::from_write(NEWEST))?;
+    }
+    if closes_devices {
+        rules = grant(rules, Path::new(MEMORY), read)?;
     }
     Ok(rules.into())
 }
@@ -103,6 +111,7 @@ fn grant(
 ) -> Result<RulesetCreated, RulesetError> {
     let Ok(handle) = PathFd::new(path) else { return Ok(rules) };
     let is_folder = std::fs::metadata(path).is_ok_and(|meta| meta.is_dir());
-    let access = if is_folder { access } else { access & AccessFs::from_file(NEWEST) };
+    let of_files = AccessFs::from_file(NEWEST) | AccessFs::ResolveUnix;
+    let access = if is_folder { access } else { access & of_files };
     if access.is_empty() { Ok(rules) } else { rules.add_rule(PathBeneath::new(handle, access)) }
 }

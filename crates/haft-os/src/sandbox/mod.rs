@@ -5,30 +5,41 @@
 //! calls in the new process, so that an embedding program needs no second binary and no set-uid helper. Only where own
 //! namespaces are refused, a bubblewrap that the machine has puts them up.
 
+mod aside;
 mod bubblewrap;
 mod enter;
+mod git_config;
+mod hidden;
+mod inventory;
 mod landlock;
 mod mounts;
 mod own;
+mod owner;
+mod parts;
 mod placeholder;
 mod plan;
 mod probe;
 mod proxy;
+mod repository;
+mod request;
+mod scene;
 mod seatbelt;
 mod seccomp;
 mod sockets;
+mod watch;
 
 pub(crate) use bubblewrap::{INSIDE, Message, Through, serves};
-pub(crate) use enter::{build, clone_flags, give_up_rights, go_to_folder, listen, lock};
-pub(crate) use placeholder::Placeholders;
+pub(crate) use enter::{build, clone_flags, give_up_rights, go_to_folder, listen, lock, map_ids};
 pub(crate) use plan::{Layers, Plan};
 pub(crate) use proxy::{Proxy, variables};
+pub(crate) use scene::Scene;
 
 use haft_core::{Allowance, Confined, Confinement, Failure, FailureKind, Layer};
 use std::{
     path::{Path, PathBuf},
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
+use watch::Watch;
 
 /// The sandbox that confined commands run in.
 #[derive(Debug)]
@@ -36,12 +47,25 @@ pub struct Sandbox {
     confinement: Confinement,
     state: PathBuf,
     layers: OnceLock<Layers>,
+    watch: Arc<Watch>,
+    refusal: Option<String>,
 }
 
 impl Sandbox {
     /// A sandbox; `state` is a folder of haft's own, where it notes what it made for a while.
     pub fn new(confinement: Confinement, state: PathBuf) -> Self {
-        Self { confinement, state, layers: OnceLock::new() }
+        // What may change everything is kept in by nothing.
+        let is_all = confinement.writable.iter().any(|root| Path::new(root).parent().is_none());
+        let refusal = is_all.then(|| {
+            "commands may change the root folder, and no sandbox keeps anything then: work in a folder beneath it".to_owned()
+        });
+        Self { confinement, state, layers: OnceLock::new(), watch: Arc::default(), refusal }
+    }
+
+    /// The same, in which nothing runs, for a reason that is told.
+    #[must_use]
+    pub fn refuse(self, why: String) -> Self {
+        Self { refusal: Some(why), ..self }
     }
 
     /// The same without a layer, as on a machine that hasn't got it. Blocking: the others are tried.
@@ -86,14 +110,25 @@ impl Sandbox {
 
     /// What keeps them in here, and what doesn't. Blocking at the first call, since each layer is tried.
     pub fn confined(&self) -> Confined {
-        self.layers().confined(&self.confinement)
+        let mut confined = self.layers().confined(&self.confinement);
+        confined.gaps.extend(self.refusal.clone().map(Into::into));
+        confined
     }
 
     /// What holds for one command. Blocking.
     ///
     /// # Errors
-    /// A folder that its tool's profile opens can't be made, or leads somewhere else.
+    /// Nothing would keep any command in, or a folder that its tool's profile opens can't be made, stays closed or leads
+    /// somewhere else.
     pub(crate) fn own(&self, allowance: &Allowance) -> Result<Confinement, Failure> {
+        if let Some(why) = &self.refusal {
+            return Err(Failure::new(
+                FailureKind::Unavailable,
+                format!(
+                    "{why}; nothing ran. With outside=true it runs outside the sandbox, and the user is asked"
+                ),
+            ));
+        }
         own::own(&self.confinement, allowance)
     }
 
@@ -106,9 +141,12 @@ impl Sandbox {
         *self.layers.get_or_init(probe::layers)
     }
 
-    /// Where what was made for a while is noted.
-    pub(crate) fn placeholders(&self, own: &Confinement) -> Result<Placeholders, Failure> {
-        Placeholders::make(&own.kept, &self.state)
+    /// What stands around a command for which this holds and was approved.
+    ///
+    /// # Errors
+    /// What has to be made for it can't be.
+    pub(crate) fn scene(&self, own: &Confinement, allowance: &Allowance) -> Result<Scene, Failure> {
+        Scene::set(self, own, allowance)
     }
 }
 
@@ -126,9 +164,4 @@ pub(crate) fn require(is_required: bool, confined: &Confined) -> Result<(), Fail
             confined.gaps.join("; ")
         ),
     ))
-}
-
-/// What has to be writable so that a path is: a file that isn't there yet is made in its folder.
-fn standing(path: &Path) -> &Path {
-    if path.exists() { path } else { path.parent().unwrap_or(path) }
 }

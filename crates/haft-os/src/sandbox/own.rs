@@ -1,5 +1,6 @@
 //! The confinement of one command: what holds for all, with what its call and its tool's profile change.
 
+use super::hidden::real_places;
 use crate::{fault, host};
 use haft_core::{Allowance, Confinement, Failure, FailureKind};
 use std::{
@@ -10,7 +11,7 @@ use std::{
 /// What holds for a command. Blocking: folders that it may change are made where they aren't there.
 ///
 /// # Errors
-/// A folder that can't be made, or that leads somewhere else than it says.
+/// A folder that can't be made, that stays closed to all commands, or that leads somewhere else than it says.
 pub(super) fn own(all: &Confinement, allowance: &Allowance) -> Result<Confinement, Failure> {
     let mut own = all.clone();
     if let Some(network) = &allowance.network {
@@ -30,7 +31,8 @@ pub(super) fn own(all: &Confinement, allowance: &Allowance) -> Result<Confinemen
     let opened = || own.writable.iter().chain(&allowance.writable);
     let kept = |path: &str| opened().any(|root| Path::new(path).starts_with(root));
     let needed = all.kept.iter().filter(|one| kept(&one.path)).cloned().collect();
-    own.kept = needed;
+    let watched = all.watched.iter().filter(|path| kept(path)).cloned().collect();
+    (own.kept, own.watched) = (needed, watched);
     Ok(own)
 }
 
@@ -39,7 +41,9 @@ fn made(folder: &str, all: &Confinement) -> Result<String, Failure> {
     let path = Path::new(folder);
     // What commands can change they can put a link into, which must not open what it leads to.
     let strays = |real: &Path| {
-        all.writable.iter().filter(|root| path.starts_with(root)).any(|root| !real.starts_with(root))
+        // Links may lead to the root itself.
+        real.parent().is_none()
+            || all.writable.iter().filter(|root| path.starts_with(root)).any(|root| !real.starts_with(root))
     };
     let standing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(path);
     let rest = path.strip_prefix(standing).unwrap_or(Path::new(""));
@@ -55,11 +59,31 @@ fn made(folder: &str, all: &Confinement) -> Result<String, Failure> {
             ),
         ));
     };
+    if is_closed(&real, all) {
+        return Err(Failure::new(
+            FailureKind::Unavailable,
+            format!(
+                "the tool's sandbox is to open {folder}, which is kept or hidden from all commands; nothing ran. Tell the \
+                 user to name another folder in its sandbox, or to let it run outside (sandbox = \"off\")"
+            ),
+        ));
+    }
     if rest.as_os_str().is_empty() {
         return Ok(text);
     }
     fs::create_dir_all(&real).map_err(|error| fault::io("make", folder, &error))?;
     Ok(text)
+}
+
+/// Whether a folder lies in what no command reads, or may make, or in what is kept where all write: that is for who runs a
+/// command to approve by name, and for no profile.
+fn is_closed(real: &Path, all: &Confinement) -> bool {
+    let needed: Vec<PathBuf> = all.writable.iter().map(PathBuf::from).collect();
+    let is_common = |path: &str| all.writable.iter().any(|root| Path::new(path).starts_with(root));
+    let kept = all.kept.iter().filter(|kept| kept.even_absent || is_common(&kept.path));
+    let mut closed = kept.map(|kept| &kept.path).chain(&all.hidden);
+    closed.any(|closed| real.starts_with(closed))
+        || real_places(&all.hidden, &needed).iter().any(|closed| real.starts_with(closed))
 }
 
 #[cfg(test)]
@@ -74,8 +98,7 @@ mod tests {
             writable: vec![at("temp"), at("w")],
             kept: vec![kept("w/.git/hooks"), kept("w/.haft")],
             hidden: vec![at("home/.ssh")],
-            network: Reach::Closed,
-            required: false,
+            ..Confinement::default()
         }
     }
 
@@ -135,5 +158,10 @@ mod tests {
         );
         fs::write(root.join("w/file"), "").unwrap();
         assert!(open("w/file/x").is_err());
+        for closed in ["w/.git/hooks", "w/.haft/own", "home/.ssh/own"] {
+            let refused = open(closed).unwrap_err();
+            assert!(refused.text.contains("kept or hidden"), "{closed}: {}", refused.text);
+            assert!(!root.join(closed).exists(), "{closed}");
+        }
     }
 }

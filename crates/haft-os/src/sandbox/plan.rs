@@ -1,6 +1,12 @@
 //! Everything that a confined process needs, made ready before it is forked.
 
-use super::{bubblewrap::Through, landlock, mounts, mounts::Step, seccomp, sockets};
+use super::{
+    bubblewrap::Through,
+    landlock, mounts,
+    mounts::Step,
+    owner::{Gate, Owners},
+    seccomp,
+};
 use haft_core::{Allowance, Confined, Confinement, Failure, FailureKind, Layer, Reach};
 use rustix::fs::fstat;
 use seccompiler::BpfProgram;
@@ -11,6 +17,7 @@ use std::{
         fd::{AsRawFd, OwnedFd},
         unix::net::UnixStream,
     },
+    path::Path,
 };
 
 /// Which layers are used.
@@ -32,10 +39,25 @@ impl Layers {
     /// What commands aren't kept from with these layers; empty where nothing is missing.
     pub(crate) fn gaps(self, confinement: &Confinement) -> Vec<Cow<'static, str>> {
         let mut gaps: Vec<Cow<'static, str>> = Vec::new();
+        if self.namespaces && !self.own_processes {
+            gaps.push("the processes outside and their command lines can be seen".into());
+        }
+        if self.namespaces
+            && confinement.network == Reach::Open
+            && (!self.landlock || landlock::version() < 6)
+        {
+            gaps.push("sockets of local services that have no path can be reached".into());
+        }
         if !self.namespaces {
             if self.landlock {
                 gaps.push("protected paths inside the workspace can be changed".into());
                 gaps.push("modes and times of files outside the workspace can be changed".into());
+                let is_within = |hidden: &String| {
+                    confinement.writable.iter().any(|root| Path::new(hidden).starts_with(root))
+                };
+                if confinement.hidden.iter().any(is_within) {
+                    gaps.push("what is hidden in folders that can be written can be read and changed".into());
+                }
             } else {
                 gaps.push("files outside the workspace can be changed".into());
                 gaps.push("secrets in the home folder can be read".into());
@@ -71,7 +93,7 @@ impl Layers {
             (true, Layer::Capabilities),
         ];
         let layers = layers.into_iter().filter(|(is_used, _)| *is_used).map(|(_, layer)| layer).collect();
-        Confined { layers, gaps: self.gaps(confinement) }
+        Confined { layers, gaps: self.gaps(confinement), ..Confined::default() }
     }
 }
 
@@ -82,6 +104,10 @@ pub(crate) struct Plan {
     /// What bubblewrap is started with, where it puts those up.
     pub(super) through: Option<Through>,
     pub(super) landlock: Option<OwnedFd>,
+    /// What these rules are about, as the kernel numbers it.
+    pub(super) landlock_rights: u64,
+    /// The special rights that are left.
+    pub(super) rights: u32,
     pub(super) seccomp: Vec<BpfProgram>,
     pub(super) folder: CString,
     pub(super) folder_identity: (libc::dev_t, libc::ino_t),
@@ -92,6 +118,8 @@ pub(crate) struct Plan {
 pub(super) struct Namespaces {
     pub(super) uid_map: Vec<u8>,
     pub(super) gid_map: Vec<u8>,
+    /// Who waits at it is mapped from outside.
+    pub(super) gate: Option<Gate>,
     pub(super) steps: Vec<Step>,
     /// Room for the copies that are taken.
     pub(super) taken: Vec<libc::c_int>,
@@ -124,8 +152,8 @@ impl Plan {
             )
             .diagnose(why)
         };
-        let opened = &allowance.writable;
         let is_open = confinement.network == Reach::Open;
+        let owners = Owners::of(&confinement.writable);
         let mut ours = None;
         let namespaces = if layers.namespaces {
             let handover = match &confinement.network {
@@ -137,12 +165,14 @@ impl Plan {
                 }
                 Reach::Closed | Reach::Open => None,
             };
-            let steps = mounts::steps(confinement, opened, &sockets::hidden(&sockets::list()));
+            let steps = mounts::steps(confinement, allowance);
             let taken = steps.iter().filter(|step| matches!(step, Step::Take(_))).count();
-            let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+            let [uid_map, gid_map] = owners.maps();
+            let gate = owners.gate().map_err(|error| failed("no pipe for its users", error.to_string()))?;
             Some(Namespaces {
-                uid_map: format!("{uid} {uid} 1").into_bytes(),
-                gid_map: format!("{gid} {gid} 1").into_bytes(),
+                uid_map,
+                gid_map,
+                gate,
                 steps,
                 taken: vec![-1; taken],
                 own_network: !is_open,
@@ -158,7 +188,7 @@ impl Plan {
             // In namespaces what is hidden is hidden by mounts.
             let none = Confinement { hidden: Vec::new(), ..confinement.clone() };
             let rules = if layers.namespaces { &none } else { confinement };
-            landlock::rules(rules, opened, closes_by_rules)
+            landlock::rules(rules, allowance, (closes_by_rules, !layers.namespaces))
                 .map_err(|error| failed("the kernel refuses its rules for files", error.to_string()))?
         } else {
             None
@@ -171,8 +201,17 @@ impl Plan {
         let stat =
             fstat(folder).map_err(|error| failed("the folder can't be looked at", error.to_string()))?;
         let folder = CString::new(path).map_err(|error| failed("the folder's name", error.to_string()))?;
-        let folder_identity = (stat.st_dev, stat.st_ino);
-        Ok((Self { namespaces, through: None, landlock, seccomp, folder, folder_identity }, ours))
+        let plan = Self {
+            namespaces,
+            through: None,
+            landlock,
+            landlock_rights: landlock::rights(),
+            rights: owners.rights,
+            seccomp,
+            folder,
+            folder_identity: (stat.st_dev, stat.st_ino),
+        };
+        Ok((plan, ours))
     }
 
     /// Whether the program is the child of a first process of its own namespaces.

@@ -1,9 +1,9 @@
 //! Which layers work on this machine: each is tried on a process that does nothing.
 
-use super::{Layers, Plan, landlock};
+use super::{Layers, Plan, landlock, sockets::Sockets};
 use crate::process::{try_out, try_through};
 use haft_core::{Allowance, Confinement, Reach};
-use std::os::fd::OwnedFd;
+use std::{os::fd::OwnedFd, path::PathBuf};
 
 const NONE: Layers =
     Layers { namespaces: false, bubblewrap: false, own_processes: false, landlock: false, seccomp: false };
@@ -37,8 +37,13 @@ pub(super) fn by_bubblewrap(layers: Layers) -> Layers {
 
 fn works(layers: Layers) -> bool {
     // As strict as anything that is asked for later, and with somebody to hand the proxy's port to.
+    let texts =
+        |paths: Vec<PathBuf>| paths.iter().filter_map(|path| path.to_str().map(str::to_owned)).collect();
+    let Sockets { hidden, shown, .. } = Sockets::folders_only();
     let confinement = Confinement {
         writable: vec!["/tmp".to_owned()],
+        hidden: texts(hidden),
+        shown: texts(shown),
         network: Reach::Hosts(Vec::new()),
         ..Confinement::default()
     };

@@ -2,11 +2,16 @@
 //!
 //! Understands what programs ask of an HTTP proxy: `CONNECT host:port` for anything encrypted, and a whole address for
 //! plain HTTP. The name must be an allowed one and mean a public address, and it is that address which is connected
-//! to. What goes through a tunnel isn't looked into.
+//! to. A connection carries one request and its body, so that nothing can follow that names another host. What goes
+//! through a tunnel isn't looked into.
 
-use super::enter::PROXY_PORT;
+use super::{
+    enter::PROXY_PORT,
+    request::{Asked, Request, authority, is_clean},
+};
 use crate::web::{is_local_name, not_public};
 use std::{
+    future::pending,
     io::{self, IoSliceMut},
     mem::MaybeUninit,
     net::{IpAddr, SocketAddr, TcpListener as StdListener},
@@ -15,8 +20,9 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional},
+    io::{AsyncReadExt as _, AsyncWriteExt as _, copy, copy_bidirectional, sink},
     net::{TcpListener, TcpStream, lookup_host},
+    select,
     task::{JoinHandle, JoinSet},
     time::timeout,
 };
@@ -25,15 +31,29 @@ use tokio::{
 const HEAD_MAX_BYTES: usize = 16 * 1024;
 /// So long may it take to come, and a connection to be made.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// So much, and so long, is still taken in of who was refused.
+const UNREAD_MAX_BYTES: u64 = 64 * 1024;
+const LINGER: Duration = Duration::from_secs(2);
 /// So many connections at once; the others wait.
 const CONNECTIONS_MAX: usize = 64;
 
-/// The variables by which programs find the proxy.
-pub(crate) fn variables() -> Vec<(String, String)> {
+/// Names of the machine itself, where a command finds what it started itself.
+const OWN: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+/// The variables by which programs find the proxy. The names of the machine itself don't go through it, but those that
+/// are among the hosts, since these are of a service outside.
+pub(crate) fn variables(hosts: &[String]) -> Vec<(String, String)> {
     let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
     let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
     let mut all: Vec<(String, String)> = names.map(|name| (name.to_owned(), proxy.clone())).into();
-    all.extend(["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), "localhost,127.0.0.1,::1".to_owned())));
+    let is_outside = |own: &&str| {
+        hosts.iter().any(|host| {
+            let named = authority(host).map(|(name, _)| name);
+            named.as_deref().unwrap_or(host).eq_ignore_ascii_case(own)
+        })
+    };
+    let direct = OWN.into_iter().filter(|own| !is_outside(own)).collect::<Vec<_>>().join(",");
+    all.extend(["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), direct.clone())));
     all
 }
 
@@ -132,6 +152,14 @@ async fn answer(mut stream: TcpStream, allowed: &Allowed) -> io::Result<()> {
         return refuse(&mut stream, "400 Bad Request", "name a host by CONNECT or a whole http:// address")
             .await;
     };
+    let body = asked.request.as_ref().map_or(Ok(0), Request::body_bytes);
+    let body = match body {
+        Ok(body) if asked.request.is_some() && u64::try_from(rest.len()).is_ok_and(|came| came > body) => {
+            return refuse(&mut stream, "400 Bad Request", "a connection carries one request").await;
+        }
+        Ok(body) => body,
+        Err(why) => return refuse(&mut stream, "411 Length Required", why).await,
+    };
     let to = match allowed.address(&asked.host, asked.port).await {
         Ok(to) => to,
         Err(why) => return refuse(&mut stream, "403 Forbidden", &why).await,
@@ -139,82 +167,37 @@ async fn answer(mut stream: TcpStream, allowed: &Allowed) -> io::Result<()> {
     let Ok(Ok(mut there)) = timeout(PATIENCE, TcpStream::connect(to)).await else {
         return refuse(&mut stream, "502 Bad Gateway", &format!("{to} can't be reached")).await;
     };
-    match asked.request {
-        None => stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
-        Some(request) => there.write_all(request.as_bytes()).await?,
-    }
-    there.write_all(&rest).await?;
-    copy_bidirectional(&mut stream, &mut there).await.map(drop)
-}
-
-/// What a request's head asks for.
-#[derive(Debug, PartialEq, Eq)]
-struct Asked {
-    host: String,
-    port: u16,
-    /// The head for the server, where it isn't a tunnel.
-    request: Option<String>,
-}
-
-impl Asked {
-    fn of(head: &str) -> Option<Self> {
-        let (first, fields) = head.split_once("\r\n")?;
-        let mut words = first.split(' ');
-        let (method, target, version) = (words.next()?, words.next()?, words.next()?);
-        if method == "CONNECT" {
-            let (host, port) = authority(target)?;
-            return Some(Self { host, port: port?, request: None });
-        }
-        let rest = target.strip_prefix("http://")?;
-        let end = rest.find(['/', '?']).unwrap_or(rest.len());
-        let (named, path) = rest.split_at(end);
-        let (host, port) = authority(named)?;
-        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        let own = |line: &&str| {
-            let name = line.split(':').next().unwrap_or_default().to_ascii_lowercase();
-            !["host", "connection", "proxy-connection", "proxy-authorization", "keep-alive"]
-                .contains(&name.as_str())
-        };
-        let kept: String = fields
-            .split("\r\n")
-            .filter(|line| !line.is_empty())
-            .filter(own)
-            .fold(String::new(), |all, line| all + line + "\r\n");
-        // One request a connection: the next could be for another host.
-        let request =
-            format!("{method} {path} {version}\r\nHost: {named}\r\n{kept}Connection: close\r\n\r\n");
-        Some(Self { host, port: port.unwrap_or(80), request: Some(request) })
-    }
-}
-
-/// Host and port; no user, no path.
-fn authority(text: &str) -> Option<(String, Option<u16>)> {
-    if text.contains(['@', '/', '\\', '%']) {
-        return None;
-    }
-    let (host, port) = match text.strip_prefix('[') {
-        Some(rest) => {
-            let (host, rest) = rest.split_once(']')?;
-            (host, rest.strip_prefix(':'))
-        }
-        None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
+    let Some(request) = asked.request else {
+        stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+        there.write_all(&rest).await?;
+        return copy_bidirectional(&mut stream, &mut there).await.map(drop);
     };
-    let port = match port {
-        None | Some("") => None,
-        Some(port) => Some(port.parse().ok()?),
+    there.write_all(request.head.as_bytes()).await?;
+    let (from, mut back) = stream.split();
+    let (mut answer, mut ask) = there.split();
+    let mut body = io::Cursor::new(rest).chain(from).take(body);
+    let up = async {
+        copy(&mut body, &mut ask).await?;
+        // What comes behind it is nobody's.
+        pending::<io::Result<()>>().await
     };
-    (!host.is_empty()).then(|| (host.to_owned(), port))
+    select! {
+        answered = copy(&mut answer, &mut back) => answered.map(drop),
+        broken = up => broken,
+    }
 }
 
 /// The head of a request, and what came behind it; none where it isn't one.
 async fn head(stream: &mut TcpStream) -> io::Result<Option<(String, Vec<u8>)>> {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(2_048);
     loop {
         if let Some(end) = bytes.windows(4).position(|part| part == b"\r\n\r\n") {
             let rest = bytes.split_off(end + 4);
-            return Ok(String::from_utf8(bytes).ok().map(|head| (head, rest)));
+            let head =
+                Some(bytes).filter(|head| is_clean(head)).and_then(|head| String::from_utf8(head).ok());
+            return Ok(head.map(|head| (head, rest)));
         }
-        if bytes.len() > HEAD_MAX_BYTES || stream.read_buf(&mut bytes).await? == 0 {
+        if bytes.len() > HEAD_MAX_BYTES || !is_clean(&bytes) || stream.read_buf(&mut bytes).await? == 0 {
             return Ok(None);
         }
     }
@@ -226,7 +209,11 @@ async fn refuse(stream: &mut TcpStream, status: &str, why: &str) -> io::Result<(
         "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{why}\n"
     );
     stream.write_all(text.as_bytes()).await?;
-    stream.shutdown().await
+    stream.shutdown().await?;
+    // An end with something unread would take the answer back.
+    let mut unread = stream.take(UNREAD_MAX_BYTES);
+    drop(timeout(LINGER, copy(&mut unread, &mut sink())).await);
+    Ok(())
 }
 
 /// The descriptor that comes over a socket.
@@ -270,25 +257,68 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_read_strictly() {
-        let tunnel = Asked::of("CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
-        assert_eq!((tunnel.host.as_str(), tunnel.port, tunnel.request), ("example.org", 443, None));
-        let plain = Asked::of(
-            "GET http://example.org:81/a?b HTTP/1.1\r\nHost: other\r\nProxy-Connection: keep-alive\r\nA: b\r\n\r\n",
-        )
-        .unwrap();
-        assert_eq!((plain.host.as_str(), plain.port), ("example.org", 81));
-        let request = "GET /a?b HTTP/1.1\r\nHost: example.org:81\r\nA: b\r\nConnection: close\r\n\r\n";
-        assert_eq!(plain.request.as_deref(), Some(request));
-        for bad in [
-            "GET / HTTP/1.1\r\n\r\n",
-            "CONNECT example.org HTTP/1.1\r\n\r\n",
-            "GET http://a@b/ HTTP/1.1\r\n\r\n",
-            "GET https://a/ HTTP/1.1\r\n\r\n",
-            "CONNECT [::1 HTTP/1.1\r\n\r\n",
-            "",
+    fn what_is_allowed_of_the_machine_itself_goes_through() {
+        let direct = |hosts: &[&str]| {
+            let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+            variables(&hosts).into_iter().find(|(name, _)| name == "no_proxy").unwrap().1
+        };
+        assert_eq!(direct(&["example.org"]), "localhost,127.0.0.1,::1");
+        assert_eq!(direct(&["127.0.0.1:8080", "*.example.org"]), "localhost,::1");
+        assert_eq!(direct(&["LOCALHOST:1", "[::1]:2", "127.0.0.1:3"]), "");
+    }
+
+    /// What the proxy sends on to a server that answers nothing, and what it answers itself.
+    async fn passed(sent: &[u8]) -> (Vec<u8>, Vec<u8>) {
+        let (server, entry) = (
+            TcpListener::bind("127.0.0.1:0").await.unwrap(),
+            TcpListener::bind("127.0.0.1:0").await.unwrap(),
+        );
+        let port = server.local_addr().unwrap().port();
+        let sent = String::from_utf8_lossy(sent).replace("PORT", &port.to_string()).into_bytes();
+        let mut client = TcpStream::connect(entry.local_addr().unwrap()).await.unwrap();
+        client.write_all(&sent).await.unwrap();
+        let allowed = Allowed(vec![format!("127.0.0.1:{port}")]);
+        let (stream, _) = entry.accept().await.unwrap();
+        tokio::spawn(async move { drop(answer(stream, &allowed).await) });
+        let there = async {
+            let (mut there, _) = server.accept().await.unwrap();
+            let mut got = Vec::new();
+            // All that is meant for it ends in this byte.
+            while !got.ends_with(b"!") {
+                there.read_buf(&mut got).await.unwrap();
+            }
+            got
+        };
+        let mut answered = Vec::new();
+        let back = async {
+            while !answered.ends_with(b"\n") {
+                client.read_buf(&mut answered).await.unwrap();
+            }
+        };
+        let got = select! {
+            got = there => got,
+            () = back => Vec::new(),
+        };
+        (got, answered)
+    }
+
+    #[tokio::test]
+    async fn nothing_comes_behind_a_request() {
+        let (got, _) = passed(b"POST http://127.0.0.1:PORT/a HTTP/1.1\r\nContent-Length: 3\r\n\r\nab!").await;
+        let got = String::from_utf8(got).unwrap();
+        assert!(
+            got.starts_with("POST /a HTTP/1.1\r\nHost: 127.0.0.1:") && got.ends_with("\r\n\r\nab!"),
+            "{got}"
+        );
+        for smuggled in [
+            &b"GET http://127.0.0.1:PORT/ HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nHost: other\r\n\r\n!"[..],
+            b"POST http://127.0.0.1:PORT/ HTTP/1.1\r\nContent-Length: 1\r\n\r\nab!",
+            b"GET http://127.0.0.1:PORT/ HTTP/1.1\nHost: other\r\n\r\n!",
+            b"POST http://127.0.0.1:PORT/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n!",
         ] {
-            assert_eq!(Asked::of(bad), None, "{bad:?}");
+            let (got, answered) = passed(smuggled).await;
+            let refused = answered.starts_with(b"HTTP/1.1 400") || answered.starts_with(b"HTTP/1.1 411");
+            assert!(got.is_empty() && refused, "{:?}", String::from_utf8_lossy(smuggled));
         }
     }
 }

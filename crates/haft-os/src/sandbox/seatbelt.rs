@@ -45,7 +45,7 @@ impl Seatbelt {
         for service in SERVICES {
             made.say(&format!("(deny mach-lookup (global-name \"{service}\"))"));
         }
-        made.files(confinement, &allowance.writable);
+        made.files(confinement, allowance);
         match (&confinement.network, port) {
             (Reach::Open, _) => {}
             (Reach::Hosts(_), Some(port)) => {
@@ -57,7 +57,8 @@ impl Seatbelt {
         made
     }
 
-    fn files(&mut self, confinement: &Confinement, opened: &[String]) {
+    fn files(&mut self, confinement: &Confinement, allowance: &Allowance) {
+        let opened = &allowance.writable;
         self.say("(deny file-write*)");
         for device in DEVICES {
             self.say(&format!("(allow file-write* (literal \"{device}\"))"));
@@ -89,6 +90,13 @@ impl Seatbelt {
         let hidden = confinement.hidden.iter().filter(|path| !is_opened(path));
         for (index, path) in hidden.enumerate() {
             self.rule("deny file-read* file-write*", "subpath", &format!("HIDDEN_{index}"), path);
+        }
+        for (index, path) in confinement.shown.iter().enumerate() {
+            self.rule("allow file-read*", "subpath", &format!("SHOWN_{index}"), path);
+        }
+        // One file and nothing beside it, wherever it lies.
+        for (index, path) in allowance.files.iter().enumerate() {
+            self.rule("allow file-read* file-write*", "literal", &format!("FILE_{index}"), path);
         }
     }
 
@@ -133,7 +141,7 @@ mod tests {
             kept: vec![kept("/w/.git/hooks"), kept("/w/.haft"), kept("/elsewhere/.git")],
             hidden: vec!["/Users/u/.ssh".to_owned()],
             network,
-            required: false,
+            ..Confinement::default()
         }
     }
 
@@ -184,6 +192,17 @@ mod tests {
         assert!(around.parameters.contains(&("OPENED_0".to_owned(), "/opt/x".to_owned())));
         let hidden = |made: &Seatbelt| made.parameters.iter().any(|(name, _)| name.starts_with("HIDDEN"));
         assert!(hidden(&around) && !hidden(&open("/Users/u/.ssh/config")));
+        // A file alone lifts nothing of what it lies in.
+        let files = vec!["/w/.haft/x".to_owned(), "/Users/u/.ssh/config".to_owned()];
+        let shown = Confinement { shown: vec!["/Users/u/.ssh/pub".to_owned()], ..confinement(Reach::Closed) };
+        let files = Seatbelt::new(&shown, &Allowance { files, ..Allowance::default() }, None);
+        assert!(kept(&files) == 3 && hidden(&files));
+        let order = [
+            "(deny file-read* file-write* (subpath (param \"HIDDEN_0\")))",
+            "(allow file-read* (subpath (param \"SHOWN_0\")))",
+            "(allow file-read* file-write* (literal (param \"FILE_1\")))",
+        ];
+        assert!(order.map(|line| place(&files, line)).is_sorted());
     }
 
     #[test]

@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_failure_that_looks_like_the_sandboxs_says_so() {
-        let whole = || Some(Confined { layers: vec![Layer::Namespaces], gaps: Vec::new() });
+        let whole = || Some(Confined { layers: vec![Layer::Namespaces], ..Confined::default() });
         for out in [
             "cp: cannot create regular file '/usr/x': Read-only file system\n",
             "curl: (6) Could not resolve host: registry.test\n",

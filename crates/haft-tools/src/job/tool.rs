@@ -291,7 +291,7 @@ mod tests {
         let write = input(json!({"action": "write", "id": "job-1", "text": "rm -rf x\n"}));
         let line = |text: &str| Touch::Command(text.into());
         let folder = || Touch::Read(PathArg::from("/w/src"));
-        let whole = Confined { layers: vec![Layer::Namespaces], gaps: Vec::new() };
+        let whole = Confined { layers: vec![Layer::Namespaces], gaps: Vec::new(), ..Confined::default() };
         let inside = OneJob(Some(whole));
         assert_eq!(
             JobTool.effects(&write, &inside),

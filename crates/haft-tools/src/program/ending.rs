@@ -1,6 +1,6 @@
 //! How the end of a command is told; pure.
 
-use super::hint::{BARRED, hint};
+use super::hint::{BARRED, hint, kept};
 use crate::glob::counted;
 use haft_core::{Confined, Exit, Status, looks_barred};
 use serde_json::{Value, json};
@@ -59,9 +59,13 @@ impl Ending<'_> {
             if failed && looks_barred(self.output) {
                 notes.push(BARRED.to_owned());
             }
+            if failed {
+                notes.extend(kept(self.output).map(str::to_owned));
+            }
             if !confined.is_whole() {
                 notes.push(gaps(confined));
             }
+            notes.extend(confined.noticed.iter().cloned());
         }
         notes.extend_from_slice(self.more);
         notes
@@ -194,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_the_sandbox_stopped_and_what_it_lacks_is_told() {
-        let whole = Confined { layers: vec![Layer::Namespaces], gaps: Vec::new() };
+        let whole = Confined { layers: vec![Layer::Namespaces], ..Confined::default() };
         let confined =
             |code, confined: Confined| Exit { confined: Some(confined), ..exit(Status::Code(code)) };
         let output = "touch: cannot touch '/opt/x': Read-only file system\n";
@@ -202,6 +206,11 @@ mod tests {
         assert!(!ending(output, &confined(0, whole.clone())).text().contains("outside"));
         assert!(!ending("error: mismatched types\n", &confined(1, whole.clone())).text().contains("outside"));
         assert!(!ending(output, &exit(Status::Code(1))).text().contains("outside"));
+        let git = "error: could not write config file .git/config: Device or resource busy\n";
+        assert!(ending(git, &confined(4, whole.clone())).text().contains("git's settings"));
+        assert!(!ending(git, &exit(Status::Code(4))).text().contains("git's settings"));
+        let noticed = Confined { noticed: vec!["/w/x was set aside".to_owned()], ..whole.clone() };
+        assert_eq!(ending("", &confined(0, noticed)).text(), "[/w/x was set aside]\n[exit 0]");
         let partly = Confined { gaps: vec!["the network can be reached".into()], ..whole };
         assert_eq!(
             ending("", &confined(0, partly)).text(),

@@ -34,6 +34,28 @@ pub(crate) const BARRED_ELSEWHERE: &str = "this ran in a sandbox: it changes onl
                                            through bash with outside=true, and the user is asked, or have the user \
                                            allow the host (network under [sandbox] in the settings)";
 
+/// Signs that a command wanted to change what is kept in the workspace, and the advice for them. A path that is kept is
+/// a mount: what would replace or remove it is told that it is busy.
+const KEPT: [(&[&str], &str); 2] = [
+    (
+        &["could not write config file", "could not lock config file", "could not set 'remote"],
+        "in the sandbox git's settings and hooks stay as they are, since git runs what they name; commits, branches and \
+         repositories in new folders work: repeat just this command with outside=true, and the user is asked",
+    ),
+    (
+        &["device or resource busy"],
+        "in the sandbox some paths can be neither removed nor replaced: those that make programs run, also in repositories \
+         deeper in the workspace, and files that were allowed by name; if it has to be, repeat it with outside=true, and \
+         the user is asked",
+    ),
+];
+
+/// Advice on a failed command that ran in the sandbox, where its output shows that it met what is kept there.
+pub(super) fn kept(output: &str) -> Option<&'static str> {
+    let output = output.to_ascii_lowercase();
+    KEPT.iter().find(|(signs, _)| signs.iter().any(|sign| output.contains(sign))).map(|(_, advice)| *advice)
+}
+
 /// Advice on a failed command, where its output shows why.
 pub(super) fn hint(output: &str) -> Option<&'static str> {
     let output = output.to_ascii_lowercase();

@@ -156,7 +156,7 @@ impl Process {
     /// In a sandbox of which this couldn't be done.
     pub(super) fn confined(mut self, gaps: &[&'static str]) -> Self {
         let gaps = gaps.iter().map(|gap| (*gap).into()).collect();
-        self.confined = Some(Confined { layers: vec![Layer::Landlock], gaps });
+        self.confined = Some(Confined { layers: vec![Layer::Landlock], gaps, ..Confined::default() });
         self
     }
 }

@@ -145,6 +145,9 @@ async fn start(
     if let Some(confined) = exit.confined.as_ref().filter(|confined| !confined.is_whole()) {
         cx.warn(format!("the sandbox isn't whole: {}", confined.gaps.join("; ")));
     }
+    for notice in exit.confined.iter().flat_map(|confined| &confined.noticed) {
+        cx.warn(notice.clone());
+    }
     Ok((exit, stderr.finish()))
 }
 
