@@ -183,7 +183,7 @@ impl Profile {
         match &self.network {
             Some(Reach::Open) => all.push("to reach any host".to_owned()),
             Some(Reach::Hosts(hosts)) if !hosts.is_empty() => {
-                all.push(format!("to reach {}", hosts.join(", ")))
+                all.push(format!("to reach {}", hosts.join(", ")));
             }
             _ => {}
         }
@@ -217,6 +217,9 @@ mod tests {
         read(profile).unwrap().allowance(&Needs::of(&spec, effects), ground())
     }
 
+    /// Capabilities and effects, whether the workspace can be changed, and whom it reaches.
+    type Case<'a> = (&'a [&'a str], &'a Effects<RealPath>, bool, &'a Option<Reach>);
+
     #[test]
     fn what_is_declared_decides_where_nothing_else_is_said() {
         let none = Effects::none();
@@ -224,8 +227,7 @@ mod tests {
         let host = |host: &str| Effects::Only(vec![Touch::Host(host.into())]);
         let closed = Some(Reach::Closed);
         let named = Some(Reach::Hosts(vec!["a.example".to_owned()]));
-        // Capabilities and effects, whether the workspace can be changed, and whom it reaches.
-        let cases: [(&[&str], &Effects<RealPath>, bool, &Option<Reach>); 9] = [
+        let cases: [Case<'_>; 9] = [
             (&[], &all, true, &closed),
             (&[], &none, false, &closed),
             (&["fs.read"], &all, false, &closed),

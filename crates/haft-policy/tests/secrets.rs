@@ -125,8 +125,11 @@ fn key_lines(label: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// What a listing puts before a line of that number.
+type Mark = fn(usize) -> String;
+
 /// Each with what it puts before a line.
-fn listings() -> [(&'static str, fn(usize) -> String); 17] {
+fn listings() -> [(&'static str, Mark); 17] {
     [
         ("plain", |_| String::new()),
         ("read", |at| format!("{at}│")),

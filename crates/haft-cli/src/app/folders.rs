@@ -229,7 +229,7 @@ fn sandbox_problems(app: &App, catalogue: &Catalogue) -> Vec<Problem> {
     let snapshot = catalogue.snapshot();
     let set = app.settings.tools.iter().filter_map(|(name, tool)| {
         let sandbox = tool.sandbox.as_ref()?;
-        snapshot.get(name).is_some_and(|offer| offer.is_core()).then_some((name, sandbox))
+        snapshot.get(name).is_some_and(haft_runtime::Offer::is_core).then_some((name, sandbox))
     });
     let problem = |(name, sandbox): (&String, &Setting<ToolSandbox>)| Problem {
         source: sandbox.origin.scope.name().to_owned(),

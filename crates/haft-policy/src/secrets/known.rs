@@ -177,7 +177,7 @@ fn percent(value: &[u8], hex: Hex, (plain, blank): (&str, &str)) -> Vec<u8> {
         match *byte {
             b' ' => text.push_str(blank),
             byte if byte.is_ascii_alphanumeric() || plain.as_bytes().contains(&byte) => {
-                text.push(char::from(byte))
+                text.push(char::from(byte));
             }
             byte => {
                 text.push('%');

@@ -73,16 +73,16 @@ fn body(line: &[u8]) -> Range<usize> {
                 before
             }
             // It is a letter of base64 too.
-            [before @ .., b'+'] if !before.last().is_some_and(is_base64) => before,
+            [before @ .., b'+'] if !before.last().is_some_and(|byte| is_base64(*byte)) => before,
             _ => break,
         };
     }
     let padding = rest.iter().rev().take(2).take_while(|byte| **byte == b'=').count();
-    let digits = rest.iter().rev().skip(padding).take_while(|byte| is_base64(byte)).count();
+    let digits = rest.iter().rev().skip(padding).take_while(|byte| is_base64(**byte)).count();
     rest.len() - padding - digits..rest.len()
 }
 
-fn is_base64(byte: &u8) -> bool {
+fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')
 }
 
@@ -245,7 +245,7 @@ fn is_said_other(before: &[u8]) -> bool {
 
 /// Whether rows hold something of a known form, or text.
 fn is_other(letters: &[u8], bytes: &[u8]) -> bool {
-    let zeros = bytes.iter().filter(|byte| **byte == 0).count();
+    let zeros = memchr::memchr_iter(0, bytes).count();
     // A certificate, or a public key; the two names are those of encrypted private ones.
     let is_sequence = matches!(bytes, [0x30, 0x82, _, _, 0x30, ..]);
     let head = bytes.get(..24).unwrap_or(bytes);

@@ -76,7 +76,7 @@ impl Expander<'_> {
             match (expanded.get_mut(key), value) {
                 // Both hold.
                 (Some(Value::Object(meant)), Value::Object(own)) if NAMED.contains(&key.as_str()) => {
-                    meant.extend(own)
+                    meant.extend(own);
                 }
                 (Some(Value::Array(meant)), Value::Array(own)) if key == "required" => {
                     meant.extend(own);

@@ -270,7 +270,9 @@ fn schemas() -> impl Strategy<Value = Value> {
     let keys = prop::sample::select(vec!["anyOf", "oneOf", "allOf"]);
     let union = (prop::collection::vec(object.clone(), 1..3), keys).prop_map(|(mut branches, key)| {
         // What a field means is the same in all branches: see `root::unite`.
-        branches.iter_mut().for_each(|branch| branch["additionalProperties"] = json!(key == "allOf"));
+        for branch in &mut branches {
+            branch["additionalProperties"] = json!(key == "allOf");
+        }
         json!({"type": "object", (key): branches})
     });
     prop_oneof![object, union].prop_map(|mut schema| {

@@ -35,9 +35,8 @@ fn narrow(schema: Value) -> Value {
         }
     }
     format(&mut schema, &mut notes);
-    match schema.remove("additionalProperties") {
-        Some(Value::Object(values)) => notes.push(format!("further fields: {}", Value::Object(values))),
-        Some(_) | None => {}
+    if let Some(Value::Object(values)) = schema.remove("additionalProperties") {
+        notes.push(format!("further fields: {}", Value::Object(values)));
     }
     if let Some(patterns) = schema.remove("patternProperties") {
         notes.push(format!("fields by pattern: {patterns}"));
@@ -182,16 +181,15 @@ fn values(schema: &mut Map<String, Value>, notes: &mut Vec<String>) {
 }
 
 fn kind_of(values: &[Value]) -> Option<&'static str> {
-    let all = |is: fn(&Value) -> bool| values.iter().all(is);
-    [
-        ("integer", Value::is_i64 as fn(&Value) -> bool),
+    type Is = fn(&Value) -> bool;
+    let kinds: [(&str, Is); 5] = [
+        ("integer", Value::is_i64),
         ("number", Value::is_number),
         ("boolean", Value::is_boolean),
         ("object", Value::is_object),
         ("array", Value::is_array),
-    ]
-    .into_iter()
-    .find_map(|(kind, is)| all(is).then_some(kind))
+    ];
+    kinds.into_iter().find_map(|(kind, is)| values.iter().all(is).then_some(kind))
 }
 
 /// An array's items are one schema.

@@ -255,7 +255,7 @@ impl Reading {
             "unchanged" => self.changes.take_out(&call, &line.unchanged),
             "jobStarted" => {
                 let Some(job) = line.job else { return };
-                let text = line.line.unwrap_or_default().into_owned().into();
+                let text = line.command.unwrap_or_default().into_owned().into();
                 let lost =
                     LostJob { job: Arc::clone(&job), call, line: text, pid: line.pid, kept: line.kept };
                 self.jobs.insert(job, (line.run, lost));
@@ -303,8 +303,8 @@ struct Line<'a> {
     unchanged: Vec<RealPath>,
     #[serde(default)]
     job: Option<Arc<str>>,
-    #[serde(default, borrow)]
-    line: Option<Cow<'a, str>>,
+    #[serde(default, borrow, rename = "line")]
+    command: Option<Cow<'a, str>>,
     #[serde(default)]
     pid: Option<i32>,
     #[serde(default)]

@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn what_nobody_counted_is_not_called_zero() {
         let built = |runner, findings, problems| {
-            let report = Report { runner, findings, problems, ..report(Verdict::Passed) };
+            let report = Report { runner, problems, findings, ..report(Verdict::Passed) };
             text(Kind::Build, &[report]).lines().next().unwrap_or_default().to_owned()
         };
         assert_eq!(built(Runner::Make, Vec::new(), None), "make build: passed (not counted, exit 0)");

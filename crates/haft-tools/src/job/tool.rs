@@ -195,18 +195,15 @@ fn shown(job: &dyn Job, before: Captured, more: &[String]) -> Result<Output, Fai
     if output.is_empty() {
         told.push("nothing printed since the last look".to_owned());
     }
-    let text = match &view.end {
-        Some(Ok(exit)) => {
-            told.push(format!("{} has ended{}", name(&view), cause(exit.reason)));
-            let ending =
-                Ending { output: &output, exit, took: view.ran, moved_to: None, gone: None, more: &told };
-            ending.text()
-        }
-        _ => {
-            told.extend(notes(&view));
-            told.push(format!("{} {}", name(&view), stands(&view)));
-            noted(output, &told)
-        }
+    let text = if let Some(Ok(exit)) = &view.end {
+        told.push(format!("{} has ended{}", name(&view), cause(exit.reason)));
+        let ending =
+            Ending { output: &output, exit, took: view.ran, moved_to: None, gone: None, more: &told };
+        ending.text()
+    } else {
+        told.extend(notes(&view));
+        told.push(format!("{} {}", name(&view), stands(&view)));
+        noted(output, &told)
     };
     let output = Output::text(text).with_metadata(metadata(&view));
     Ok(Output { shape: Shape::HeadTail, truncation, ..output })

@@ -220,7 +220,7 @@ async fn a_host_moves_what_runs_to_the_background() {
     let mut events = kit.session().events();
     let running = start(&kit, "bash", &json!({"command": "echo begun; read x < gate; echo done"}));
     said(&mut events, "begun").await;
-    assert_eq!(kit.session().movable(), [running.id.clone()]);
+    assert_eq!(kit.session().movable(), std::slice::from_ref(&running.id));
     let other = haft_core::CallId::outer(999);
     assert_eq!(kit.session().move_to_background(&other).unwrap_err().kind, FailureKind::NotFound);
     let id = kit.session().move_to_background(&running.id).unwrap();

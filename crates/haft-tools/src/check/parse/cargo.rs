@@ -142,7 +142,7 @@ fn target(line: &str) -> Option<&str> {
     running.or_else(|| line.strip_prefix("Doc-tests "))
 }
 
-/// `error: test failed, to rerun pass `--test more``; older versions have other quotes.
+/// The target of "error: test failed, to rerun pass --test more", in the quotes of any version.
 fn failed_target(line: &str) -> Option<&str> {
     let rest = line
         .strip_prefix("error: test failed, to rerun pass ")

@@ -39,7 +39,7 @@ fn is_clean(text: &str) -> bool {
         || has_number && !text.contains("reformatted") && ends.iter().any(|end| text.ends_with(end))
 }
 
-/// `Found 2 errors in 1 file.` of tsc, mypy, ruff, Biome, PHPStan and others.
+/// `Found 2 errors in 1 file.` of tsc, mypy, ruff, Biome, `PHPStan` and others.
 fn found(text: &str) -> Option<Problems> {
     let text = text.strip_prefix("[ERROR] ").or_else(|| text.strip_prefix("svelte-check ")).unwrap_or(text);
     let rest = text.strip_prefix("Found ").or_else(|| text.strip_prefix("found "))?;
