@@ -11,6 +11,7 @@ mod masker;
 pub(crate) mod pins;
 mod renewal;
 mod sandbox;
+mod scripts;
 mod settings;
 
 pub(crate) use folders::{Tools, WORKSPACE_ROOTS};

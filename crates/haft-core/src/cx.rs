@@ -2,7 +2,7 @@
 
 use crate::{
     BoxFuture, CallId, Cancel, Change, Ended, Failure, PathArg, Progress, RealPath, Request, Seen, Shape,
-    Truncation, World, output::ChangedBy,
+    Spec, Truncation, World, output::ChangedBy,
 };
 use serde_json::Value;
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
@@ -23,6 +23,10 @@ pub trait SessionView: Send + Sync {
     fn on_run_end(&self, hook: Box<dyn FnOnce() + Send>);
     /// The last changes of files that calls of the session made, in their order. Two entries may be of one call.
     fn changes(&self) -> Vec<ChangedBy> {
+        Vec::new()
+    }
+    /// The tools that calls of the session can name, by the name they are called by, in a stable order.
+    fn tools(&self) -> Vec<(Arc<str>, Arc<Spec>)> {
         Vec::new()
     }
     /// The content that has this [`crate::content_hash`], if the session keeps it: of files before and after they were

@@ -47,7 +47,9 @@ pub use output::{
     Block, ChangedBy, FileChange, FileState, FileStep, FileTraits, IntoOutput, Json, Output, Seen, Shape,
     Truncation,
 };
-pub use process::{Command, Exit, Processes, Shell, Status, Stdio, StopReason, Survivor};
+pub use process::{
+    Command, Exit, Processes, Shell, Status, Stdio, StopReason, Survivor, Talk, TalkInput, TalkProcess,
+};
 pub use sandbox::{Allowance, Confined, Confinement, Kept, Layer, Reach};
 pub use shell_line::{shell_line, shell_word};
 pub use spec::{

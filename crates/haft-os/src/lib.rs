@@ -42,7 +42,7 @@ pub use media::{OsMedia, serve_child};
 pub use pool::TokioPool;
 pub use process::OsProcesses;
 pub use root::Beneath;
-pub use sandbox::Sandbox;
+pub use sandbox::{Sandbox, close_off};
 pub use state::{OsState, Spill};
 pub use watch::FolderWatch;
 pub use web::{Network, OsWeb};

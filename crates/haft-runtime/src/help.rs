@@ -32,7 +32,16 @@ impl Session {
 
     /// What the model reads about a tool. The one that loads others names those that aren't sent.
     pub fn prompt_of(&self, offer: &Offer, snapshot: &Snapshot) -> String {
-        let prompt = offer.spec().prompt().to_owned();
+        let sent = || {
+            let of_scripts = |other: &&Offer| other.spec().exposure == Exposure::Code;
+            let shown = |other: &&Offer| (self.sends(other) || of_scripts(other)) && !self.denies(other);
+            snapshot
+                .offers()
+                .filter(shown)
+                .map(|other| (Arc::clone(&other.name), Arc::clone(other.spec())))
+                .collect::<Vec<_>>()
+        };
+        let prompt = offer.tool.prompt_beside(&sent).unwrap_or_else(|| offer.spec().prompt().to_owned());
         if offer.name.as_ref() != NAME || !offer.is_core() {
             return prompt;
         }

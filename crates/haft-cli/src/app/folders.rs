@@ -62,7 +62,7 @@ impl Tools {
         let built_in =
             haft_tools::tools_with(ToolSettings { fetch: fetch(app), exec: exec(app) }, media(app))
                 .into_iter()
-                .chain([tool_help(&catalogue), undo_tool()]);
+                .chain([tool_help(&catalogue), undo_tool(), app.code_tool(app.engine()?)]);
         let adjusted = built_in.map(|tool| match app.settings.tools.get(tool.spec().name.as_ref()) {
             Some(setting) => adjust(tool, setting),
             None => tool,

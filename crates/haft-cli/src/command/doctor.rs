@@ -64,6 +64,7 @@ pub(super) fn doctor(app: &App, args: &DoctorArgs) -> anyhow::Result<Status> {
     findings.extend(problems(app));
     findings.push(model_keys(app));
     findings.extend(sandbox(app));
+    findings.push(block_on(async { Ok(scripts(app).await) })?);
     let healthy = findings.iter().all(|finding| finding.health != Health::Fault);
     if args.json {
         print::json(&serde_json::json!({"healthy": healthy, "checks": findings}))?;
@@ -121,6 +122,28 @@ async fn supervisor(app: &App) -> Finding {
         Err(failure) => {
             Finding::fault("processes", failure.text, "make `true` available on the PATH and allow processes")
         }
+    }
+}
+
+async fn scripts(app: &App) -> Finding {
+    let gaps = match app.engine() {
+        Ok(engine) => engine.gaps().await,
+        Err(failure) => Err(failure),
+    };
+    match gaps {
+        Ok(gaps) if gaps.is_empty() => {
+            Finding::ok("scripts", "they run in a child of haft's with no files, network or other programs")
+        }
+        Ok(gaps) => Finding::warning(
+            "scripts",
+            gaps.join("; "),
+            "use a kernel with seccomp, and a container that lets it be used",
+        ),
+        Err(failure) => Finding::fault(
+            "scripts",
+            failure.diagnostic.unwrap_or(failure.text),
+            "allow haft to start itself; a filter of this container may stop it",
+        ),
     }
 }
 

@@ -11,6 +11,7 @@
 mod always;
 mod author;
 mod calls;
+mod code;
 mod deny_paths;
 mod explain;
 mod folders;

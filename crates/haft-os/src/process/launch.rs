@@ -56,6 +56,15 @@ pub(super) struct Held {
     _proxy: Option<Proxy>,
 }
 
+/// What a command's standard input is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Feed {
+    /// What the command says, and then its end.
+    Given,
+    /// What the command says, and more for as long as it is talked with.
+    Open,
+}
+
 /// Starts the command. Blocks until the program is executed; must be in a tokio runtime.
 ///
 /// # Errors
@@ -64,6 +73,7 @@ pub(super) fn launch(
     command: Command,
     environment: &Environment,
     sandbox: Option<&Sandbox>,
+    feed: Feed,
 ) -> Result<Launched, Failure> {
     let Some((program, arguments)) = command.argv.split_first() else {
         return Err(Failure::invalid("the command is empty; name a program to run"));
@@ -105,8 +115,8 @@ pub(super) fn launch(
         None => (None, None),
     };
     let has_first = plan.as_ref().is_some_and(Plan::has_namespaces);
-    let mut plumbed =
-        plumb(&mut os, command.merged, !command.stdin.is_empty()).map_err(|fault| no_pipe(&fault))?;
+    let is_fed = feed == Feed::Open || !command.stdin.is_empty();
+    let mut plumbed = plumb(&mut os, command.merged, is_fed).map_err(|fault| no_pipe(&fault))?;
     supervisor::put_between(&mut os, &plumbed.theirs, &folder, plan).map_err(|fault| no_pipe(&fault))?;
     let mut os = TokioCommand::from(os);
     let mut child = os.spawn().map_err(|fault| match plumbed.control.failed_step() {

@@ -15,13 +15,14 @@ mod launch;
 mod run;
 pub(crate) mod stat;
 mod supervisor;
+mod talk;
 mod tree;
 
 use crate::{
     environment::Environment,
     sandbox::{Plan, Sandbox},
 };
-use haft_core::{BoxFuture, Cancel, Command, Confined, Exit, Failure, FailureKind, Processes, Stdio};
+use haft_core::{BoxFuture, Cancel, Command, Confined, Exit, Failure, FailureKind, Processes, Stdio, Talk};
 use std::{
     future::pending,
     os::{fd::OwnedFd, unix::net::UnixStream},
@@ -83,7 +84,9 @@ impl Processes for OsProcesses {
             let environment = Arc::clone(&self.environment);
             // Forking takes its time in a large process, and executing may hang on a network's file system.
             let sandbox = self.sandbox.clone();
-            let launching = spawn_blocking(move || launch::launch(command, &environment, sandbox.as_deref()));
+            let launching = spawn_blocking(move || {
+                launch::launch(command, &environment, sandbox.as_deref(), launch::Feed::Given)
+            });
             let _not_started = AbortOnDrop(launching.abort_handle());
             let launched = select! {
                 biased;
@@ -97,6 +100,23 @@ impl Processes for OsProcesses {
                 )),
             };
             run::Run::new(launched, output).finish(cancel, deadline).await
+        })
+    }
+
+    fn talk(&self, command: Command) -> BoxFuture<'_, Result<Talk, Failure>> {
+        Box::pin(async move {
+            let first = command.stdin.clone();
+            let (environment, sandbox) = (Arc::clone(&self.environment), self.sandbox.clone());
+            let launching = spawn_blocking(move || {
+                launch::launch(command, &environment, sandbox.as_deref(), launch::Feed::Open)
+            });
+            let _not_started = AbortOnDrop(launching.abort_handle());
+            let launched = launching.await.map_err(|fault| {
+                Failure::internal("the command couldn't be started").diagnose(fault.to_string())
+            })??;
+            let mut talk = talk::begin(launched)?;
+            talk.input.write(&first).await?;
+            Ok(talk)
         })
     }
 }

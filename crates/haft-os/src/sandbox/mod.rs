@@ -4,6 +4,7 @@
 //! network), Landlock, refused system calls, no special rights. Everything is prepared in [`Plan`] and done by raw
 //! calls in the new process, so that an embedding program needs no second binary and no set-uid helper.
 
+mod closed;
 mod enter;
 mod landlock;
 mod mounts;
@@ -14,6 +15,7 @@ mod proxy;
 mod seccomp;
 mod sockets;
 
+pub use closed::close_off;
 pub(crate) use enter::{build, clone_flags, give_up_rights, go_to_folder, lock};
 pub(crate) use placeholder::Placeholders;
 pub(crate) use plan::{Layers, Plan};

@@ -1,7 +1,7 @@
 //! What a call may know of its session.
 
 use super::Session;
-use haft_core::{Change, ChangedBy, Failure, RealPath, Seen, SessionView, StateFolder};
+use haft_core::{Change, ChangedBy, Failure, RealPath, Seen, SessionView, Spec, StateFolder};
 use serde_json::Value;
 use std::{borrow::Cow, sync::Arc};
 
@@ -37,6 +37,12 @@ impl SessionView for Session {
 
     fn changes(&self) -> Vec<ChangedBy> {
         self.known_changes()
+    }
+
+    fn tools(&self) -> Vec<(Arc<str>, Arc<Spec>)> {
+        let snapshot = self.snapshot();
+        let offered = snapshot.offers().filter(|offer| !self.denies(offer));
+        offered.map(|offer| (Arc::clone(&offer.name), Arc::clone(offer.spec()))).collect()
     }
 
     fn content(&self, hash: &str) -> Option<Vec<u8>> {

@@ -3,7 +3,8 @@
 pub(super) mod unmatchable;
 
 use super::{
-    ModelSetting, Origin, Place, Placed, SandboxSetting, Setting, SettingsSource, TaintSetting, ToolSetting,
+    CodeSetting, ModelSetting, Origin, Place, Placed, SandboxSetting, Setting, SettingsSource, TaintSetting,
+    ToolSetting,
     section::{Document, Limit, List, Section},
 };
 use crate::{catalogue::Problem, hooks::Hook};
@@ -13,8 +14,18 @@ use toml::de::DeTable;
 use unmatchable::unmatchable;
 
 /// What can stand at the root.
-const SECTIONS: [&str; 9] =
-    ["permissions", "tools", "environment", "models", "roots", "taint", "hooks", "sandbox", "secrets"];
+const SECTIONS: [&str; 10] = [
+    "permissions",
+    "tools",
+    "environment",
+    "models",
+    "roots",
+    "taint",
+    "hooks",
+    "sandbox",
+    "secrets",
+    "code",
+];
 /// What the contract has and this version doesn't act on.
 const LATER: [&str; 2] = ["mcp", "openapi"];
 const PERMISSIONS: [&str; 6] = ["mode", "allow", "ask", "deny", "dangerous", "protectedBranches"];
@@ -39,6 +50,7 @@ pub(super) struct Layer {
     pub(super) extra_roots: Vec<Setting<Placed>>,
     pub(super) taint: TaintSetting,
     pub(super) sandbox: SandboxSetting,
+    pub(super) code: CodeSetting,
     pub(super) mask: Option<Setting<bool>>,
     pub(super) hooks: Vec<Hook>,
     pub(super) problems: Vec<Problem>,
@@ -106,6 +118,9 @@ impl Layer {
         }
         if let Some(section) = root.section("sandbox") {
             self.sandbox = SandboxSetting::read(&section, place);
+        }
+        if let Some(section) = root.section("code") {
+            self.code = CodeSetting::read(&section);
         }
         if let Some(section) = root.section("secrets") {
             section.only(&["mask"]);

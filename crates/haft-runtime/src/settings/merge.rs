@@ -1,8 +1,8 @@
 //! All settings that hold for one workspace.
 
 use super::{
-    ModelSetting, Place, Placed, SandboxSetting, Scope, Setting, SettingsSource, TaintSetting, ToolSetting,
-    load::Layer,
+    CodeSetting, ModelSetting, Place, Placed, SandboxSetting, Scope, Setting, SettingsSource, TaintSetting,
+    ToolSetting, load::Layer,
 };
 use crate::{
     catalogue::{Problem, ToolSet},
@@ -43,6 +43,8 @@ pub struct Settings {
     pub taint: TaintSetting,
     /// What commands are kept from.
     pub sandbox: SandboxSetting,
+    /// What one script of code mode may use.
+    pub code: CodeSetting,
     /// Whether secrets are masked in what leaves a call; they are unless this says otherwise.
     pub mask: Option<Setting<bool>>,
     /// What is wrong, and what was ignored.
@@ -98,6 +100,7 @@ impl Settings {
         self.hooks.append(&mut layer.hooks);
         self.taint.add_weaker(layer.taint);
         self.sandbox.add_weaker(layer.sandbox);
+        self.code.add_weaker(layer.code);
         self.mask = self.mask.take().or(layer.mask);
         self.problems.append(&mut layer.problems);
         add(&mut self.folders, layer.folders, fixed.folders, &mut self.problems);

@@ -1,0 +1,11 @@
+//! Code mode: a script in place of many calls, whose loops and joins the model never sees.
+
+mod report;
+mod run;
+mod search;
+mod settings;
+mod signature;
+mod tool;
+
+pub use settings::CodeSettings;
+pub use tool::{CODE_TOOL, SCRIPT_NAME, code_tool};
