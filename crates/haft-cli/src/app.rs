@@ -16,6 +16,7 @@ mod settings;
 
 pub(crate) use folders::{Tools, WORKSPACE_ROOTS};
 pub(crate) use home::Home;
+pub(crate) use scripts::owner_of;
 
 use crate::{
     cli::Common,

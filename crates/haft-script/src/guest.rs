@@ -56,9 +56,12 @@ impl Guest {
 
     /// Tells it something. One that is gone hears nothing.
     pub(crate) fn tell(&self, order: &Order) {
-        let Ok(mut line) = serde_json::to_vec(order) else { return };
-        line.push(b'\n');
-        let _ = self.orders.send(line);
+        send(&self.orders, order);
+    }
+
+    /// Tells it things without holding it.
+    pub(crate) fn teller(&self) -> Teller {
+        Teller(self.orders.clone())
     }
 
     /// What it says next.
@@ -125,6 +128,23 @@ impl Guest {
         let mut line: Vec<u8> = self.buffer.drain(..=end).collect();
         line.pop();
         Some(line)
+    }
+}
+
+fn send(orders: &mpsc::UnboundedSender<Vec<u8>>, order: &Order) {
+    let Ok(mut line) = serde_json::to_vec(order) else { return };
+    line.push(b'\n');
+    let _ = orders.send(line);
+}
+
+/// A way to tell a child something.
+#[derive(Debug, Clone)]
+pub(crate) struct Teller(mpsc::UnboundedSender<Vec<u8>>);
+
+impl Teller {
+    /// Tells it something. One that is gone hears nothing.
+    pub(crate) fn tell(&self, order: &Order) {
+        send(&self.0, order);
     }
 }
 

@@ -1,6 +1,10 @@
 //! The tools of a workspace: built in, and from command folders that may change at any time.
 
-use super::{App, adjust::adjust};
+use super::{
+    App,
+    adjust::adjust,
+    scripts::{ScriptFolder, Scripts},
+};
 use haft_core::{Files, Media, PathArg};
 use haft_os::{FolderWatch, OsMedia, OsProcesses, host};
 use haft_runtime::{
@@ -9,6 +13,7 @@ use haft_runtime::{
     source::command::{CommandFolders, CommandRoot},
     tool_help, undo_tool,
 };
+use haft_script::lent_tools;
 use haft_tools::{ExecSettings, FetchHeader, FetchSettings, ToolSettings};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -39,11 +44,13 @@ struct Inner {
     files: Arc<dyn Files>,
     settings: BTreeMap<String, ToolSetting>,
     paths: Vec<PathBuf>,
+    scripts: Scripts,
     sources: Mutex<Sources>,
 }
 
 struct Sources {
     folders: Vec<CommandFolders>,
+    modules: Vec<ScriptFolder>,
     /// Settings put over tools.
     adjusted: BTreeMap<String, Handle>,
 }
@@ -59,10 +66,12 @@ impl Tools {
         problems.extend(fetch_problems(app));
         problems.extend(exec_problems(app));
         catalogue.report("settings", problems);
+        let scripts = Scripts { engine: app.engine()?, state: app.state() };
         let built_in =
             haft_tools::tools_with(ToolSettings { fetch: fetch(app), exec: exec(app) }, media(app))
                 .into_iter()
-                .chain([tool_help(&catalogue), undo_tool(), app.code_tool(app.engine()?)]);
+                .chain([tool_help(&catalogue), undo_tool(), app.code_tool(Arc::clone(&scripts.engine))])
+                .chain(lent_tools());
         let adjusted = built_in.map(|tool| match app.settings.tools.get(tool.spec().name.as_ref()) {
             Some(setting) => adjust(tool, setting),
             None => tool,
@@ -72,9 +81,10 @@ impl Tools {
         }
         let roots = roots(app, files.as_ref());
         let paths = roots.iter().map(|root| PathBuf::from(root.path.absolute())).collect();
+        let modules = roots.iter().cloned().map(ScriptFolder::new).collect();
         let folders = roots.into_iter().map(CommandFolders::new).collect();
-        let sources = Mutex::new(Sources { folders, adjusted: BTreeMap::new() });
-        let inner = Inner { files, settings: app.settings.tools.clone(), paths, sources };
+        let sources = Mutex::new(Sources { folders, modules, adjusted: BTreeMap::new() });
+        let inner = Inner { files, settings: app.settings.tools.clone(), paths, scripts, sources };
         let tools = Self { catalogue, inner: Arc::new(inner) };
         tools.sync();
         Ok(tools)
@@ -87,6 +97,9 @@ impl Tools {
         for folders in &mut sources.folders {
             folders.sync(&self.catalogue, self.inner.files.as_ref());
         }
+        for modules in &mut sources.modules {
+            modules.sync(&self.catalogue, self.inner.files.as_ref(), &self.inner.scripts);
+        }
         self.adjust(&mut sources.adjusted);
     }
 
@@ -94,6 +107,11 @@ impl Tools {
     pub(crate) fn roots(&self) -> Vec<CommandRoot> {
         let sources = self.inner.sources.lock().unwrap_or_else(PoisonError::into_inner);
         sources.folders.iter().map(|folders| folders.root().clone()).collect()
+    }
+
+    /// What modules are loaded by.
+    pub(crate) fn scripts(&self) -> &Scripts {
+        &self.inner.scripts
     }
 
     /// The files that the folders are read by.

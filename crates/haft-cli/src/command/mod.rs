@@ -12,6 +12,7 @@ mod new;
 mod permissions;
 mod rules;
 mod run;
+mod save_tool;
 mod serve;
 mod settings_file;
 mod test;
@@ -60,6 +61,7 @@ pub(crate) fn dispatch(cli: Cli, environment: Environment) -> anyhow::Result<Sta
         Command::New(args) => match args.what {
             NewCommand::Tool(args) => new::tool(&App::load(environment, common)?, &args),
         },
+        Command::SaveTool(args) => save_tool::save_tool(&App::load(environment, common)?, &args),
         Command::Check(args) => check::check(&App::load(environment, common)?, &args),
         Command::Test(args) => test::test(&App::load(environment, common)?, &args),
         Command::Serve(args) => match args.how {

@@ -23,6 +23,7 @@ mod reports;
 mod resume;
 mod rules;
 mod sandbox;
+mod scripts;
 mod secrets;
 mod serving;
 mod taint;

@@ -3,3 +3,6 @@
 //! Each source sets bad tools aside with a problem that names file and line; none can take another down.
 
 pub mod command;
+mod registered;
+
+pub use registered::{Found, Registered, Synced};

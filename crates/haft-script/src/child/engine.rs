@@ -2,12 +2,13 @@
 
 use super::{
     line::{self, Incoming, Stopper},
+    modules::{ModuleFiles, code_of},
     place::Places,
     strip, url,
 };
 use crate::wire::{Bounds, Fault, Order, SourceFile};
 use haft_core::Failure;
-use rquickjs::{Context, Ctx, Function, Object, Persistent, Runtime, Value, context::EvalOptions};
+use rquickjs::{Context, Ctx, Function, Module, Object, Persistent, Runtime, Value, context::EvalOptions};
 use serde_json::json;
 use std::{
     cell::RefCell,
@@ -21,6 +22,9 @@ use std::{
 const PRELUDE: &str = include_str!("prelude.js");
 /// Its name in stacks, which leads to no line of a script.
 const PRELUDE_NAME: &str = "haft:prelude";
+/// What stands around modules besides.
+const MODULES: &str = include_str!("modules.js");
+const MODULES_NAME: &str = "haft:modules";
 /// How deep the engine's own calls may go; its thread has more.
 const STACK_MAX_BYTES: usize = 8 << 20;
 /// What is said where not even a failure can be put together.
@@ -50,6 +54,8 @@ struct Kit {
     settle: Held,
     script: Held,
     failed: Held,
+    /// The prelude's means, for what stands around modules.
+    means: Persistent<Object<'static>>,
 }
 
 impl Engine {
@@ -102,12 +108,13 @@ impl Engine {
                 let done = call(&ctx, &self.kit.receive, (text,));
                 self.report(&ctx, done);
             }),
-            Incoming::Order(order) => match *order {
-                Order::Run { file, bounds } => self.run(&file, bounds),
-                Order::Save { file } => match strip::returning(&file) {
+            Incoming::Order(order) => match &*order {
+                Order::Run { file, bounds } => self.run(file, *bounds),
+                Order::Save { file } => match strip::returning(file) {
                     Ok(text) => line::say(&json!({"say": "done", "id": 0, "value": text}).to_string()),
                     Err(fault) => self.refuse(&fault),
                 },
+                Order::Load { .. } => self.load(&order),
                 // The others are the prelude's, and a stop is seen before the next turn.
                 _ => {}
             },
@@ -135,6 +142,46 @@ impl Engine {
         let function: Function<'js> = ctx.eval_with_options(code, named(name))?;
         let bounds = ctx.json_parse(json!(bounds).to_string())?;
         call(ctx, &self.kit.script, (function, bounds))
+    }
+
+    /// Loads the module that an order is about.
+    fn load(&self, order: &Order) {
+        let Order::Load { files, entry, .. } = order else { return };
+        let modules = ModuleFiles::new(files.clone(), Rc::clone(&self.places));
+        let Some(file) = files.iter().find(|file| file.path == *entry) else {
+            let text = format!("there is no file {entry}");
+            return self.refuse(&Fault { text, ..Fault::default() });
+        };
+        let code = match code_of(file, &self.places) {
+            Ok(code) => code,
+            Err(fault) => return self.refuse(&fault),
+        };
+        self.runtime.set_loader(modules.clone(), modules.clone());
+        self.context.with(|ctx| {
+            let done = self.begin(&ctx, (entry, code), order);
+            match modules.fault() {
+                Some(fault) if done.is_err() => {
+                    drop(ctx.catch());
+                    self.refuse_in(&ctx, &fault);
+                }
+                _ => self.report(&ctx, done),
+            }
+        });
+    }
+
+    fn begin<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        (entry, code): (&str, String),
+        order: &Order,
+    ) -> rquickjs::Result<()> {
+        let (module, promise) = Module::declare(ctx.clone(), entry, code)?.eval()?;
+        let namespace = module.namespace()?;
+        let setup: Function<'js> = ctx.eval_with_options(MODULES, named(MODULES_NAME))?;
+        let means = self.kit.means.clone().restore(ctx)?;
+        let made: Object<'js> = setup.call((means,))?;
+        let loaded: Function<'js> = made.get("loaded")?;
+        loaded.call::<_, Value<'js>>((promise, namespace, json!(order).to_string())).map(drop)
     }
 
     /// Runs what waits for its turn: the parts of the script behind each `await`.
@@ -168,8 +215,13 @@ impl Engine {
 
     /// A script that can't even be read.
     fn refuse(&self, fault: &Fault) {
+        self.context.with(|ctx| self.refuse_in(&ctx, fault));
+    }
+
+    fn refuse_in<'js>(&self, ctx: &Ctx<'js>, fault: &Fault) {
         line::say(&json!({"say": "failed", "id": 0, "fault": fault}).to_string());
-        self.tell(&self.kit.settle);
+        let done = call(ctx, &self.kit.settle, ());
+        self.report(ctx, done);
     }
 
     fn tell(&self, function: &Held) {
@@ -208,6 +260,7 @@ impl Kit {
             settle: held("settle")?,
             script: held("script")?,
             failed: held("failed")?,
+            means: Persistent::save(ctx, made.get::<_, Object<'js>>("kit")?),
         })
     }
 }

@@ -7,6 +7,7 @@
 
 mod engine;
 mod line;
+mod modules;
 mod place;
 mod strip;
 mod url;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 const FOUND_MAX: usize = 10;
 
 /// The tools that fit some words, the best first.
-pub(super) fn found(tools: &[(Arc<str>, Arc<Spec>)], query: &str) -> Value {
+pub(crate) fn found(tools: &[(Arc<str>, Arc<Spec>)], query: &str) -> Value {
     let query = query.to_lowercase();
     let words: Vec<&str> =
         query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
@@ -38,7 +38,7 @@ fn score(words: &[&str], query: &str, (name, spec): (&str, &Spec)) -> usize {
 }
 
 /// One tool in full; a text that says so where there is none.
-pub(super) fn described(tools: &[(Arc<str>, Arc<Spec>)], name: &str) -> Value {
+pub(crate) fn described(tools: &[(Arc<str>, Arc<Spec>)], name: &str) -> Value {
     match tools.iter().find(|(known, _)| **known == *name) {
         Some((name, spec)) => json!({
             "name": name,

@@ -6,6 +6,7 @@
 mod command_line;
 mod content;
 mod declaration;
+mod declared;
 mod discover;
 mod events;
 #[cfg(test)]
@@ -20,8 +21,9 @@ mod template;
 mod tool;
 
 pub use command_line::CommandLine;
+pub use declared::{declared, line_of};
 pub use discover::{CommandRoot, Loaded, load, load_folder};
-pub use folders::{CommandFolders, Synced};
+pub use folders::CommandFolders;
 pub use manifest::{Manifest, ManifestText, OutputForm, parse};
-pub use template::{Language, TemplateError, TemplateFile, template};
+pub use template::{Language, TemplateError, TemplateFile, check_name, template, typescript_template};
 pub use tool::CommandTool;

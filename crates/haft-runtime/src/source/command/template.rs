@@ -109,7 +109,20 @@ pub fn template(name: &str, language: Language) -> Result<Vec<TemplateFile>, Tem
     ])
 }
 
-fn check_name(name: &str) -> Result<(), TemplateError> {
+/// The text of a new tool in TypeScript, for a file named after it.
+///
+/// # Errors
+/// As [`template`].
+pub fn typescript_template(name: &str) -> Result<String, TemplateError> {
+    check_name(name)?;
+    Ok(include_str!("template/count.ts").replace("NAME\"", &format!("{name}\"")))
+}
+
+/// Whether a name can be a folder's or file's of a tool.
+///
+/// # Errors
+/// The rule that it breaks.
+pub fn check_name(name: &str) -> Result<(), TemplateError> {
     ToolName::parse(name).map_err(|error| TemplateError::Name(error.to_string()))?;
     let is_kebab = name
         .split('-')
