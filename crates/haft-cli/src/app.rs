@@ -4,6 +4,7 @@
 //! else; a catalogue, a world and a session are made only where a command asks for them.
 
 mod adjust;
+mod extensions;
 mod folders;
 mod grants;
 mod home;
@@ -257,7 +258,9 @@ impl App {
         let renewal = TrustRenewal::new(self, trusted, policy.clone());
         policy.temp.extend(self.temp_folder(name));
         let environment = self.environment.clone();
-        let hooks = Hooks::new(world.clone(), self.settings.hooks.clone())
+        let mut hooks = self.settings.hooks.clone();
+        hooks.extend(tools.hooks());
+        let hooks = Hooks::new(world.clone(), hooks)
             .with_variables(Arc::new(move |name| environment.get(name).map(str::to_owned)));
         let executor = Executor::new(world, Some(state.as_ref()));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);

@@ -211,6 +211,8 @@ pub(crate) struct NewArgs {
 pub(crate) enum NewCommand {
     /// A tool with a working example
     Tool(NewToolArgs),
+    /// An extension with a working tool
+    Extension(NewExtensionArgs),
 }
 
 /// `haft new tool`.
@@ -221,6 +223,16 @@ pub(crate) struct NewToolArgs {
     /// The language it is written in
     #[arg(long, value_enum, value_name = "LANGUAGE")]
     pub(crate) lang: Language,
+    /// For all your workspaces, not just this one
+    #[arg(long)]
+    pub(crate) user: bool,
+}
+
+/// `haft new extension`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct NewExtensionArgs {
+    /// Its name: small letters, digits and single hyphens
+    pub(crate) name: String,
     /// For all your workspaces, not just this one
     #[arg(long)]
     pub(crate) user: bool,

@@ -2,7 +2,7 @@
 //!
 //! Scripts run in a child process of their own with everything closed: no files, no network, no other programs, bounded
 //! memory, ended from outside. [`Engine`] starts the children, [`child_main`] is what they do, [`code_tool`] is the tool
-//! that models call, [`ScriptTool`] one that a file exports. Leaves the permission of what a script does to the one call path: each call it makes is a call of
+//! that models call, [`ScriptTool`] one that a file exports or an [`Extension`] registers. Leaves the permission of what a script does to the one call path: each call it makes is a call of
 //! its own there. Keeps the invariants "every call passes the executor" and "one bad tool never takes others down".
 
 mod child;

@@ -3,12 +3,14 @@
 use super::{
     App,
     adjust::adjust,
+    extensions::Extensions,
     scripts::{ScriptFolder, Scripts},
 };
-use haft_core::{Files, Media, PathArg};
+use haft_core::{Files, Media, PathArg, RealPath};
 use haft_os::{FolderWatch, OsMedia, OsProcesses, host};
 use haft_runtime::{
     Catalogue, Handle, Problem, Registrar,
+    hooks::Hook,
     settings::{Setting, ToolSetting},
     source::command::{CommandFolders, CommandRoot},
     tool_help, undo_tool,
@@ -51,6 +53,7 @@ struct Inner {
 struct Sources {
     folders: Vec<CommandFolders>,
     modules: Vec<ScriptFolder>,
+    extensions: Extensions,
     /// Settings put over tools.
     adjusted: BTreeMap<String, Handle>,
 }
@@ -80,10 +83,12 @@ impl Tools {
             handle.keep();
         }
         let roots = roots(app, files.as_ref());
-        let paths = roots.iter().map(|root| PathBuf::from(root.path.absolute())).collect();
+        let extensions = Extensions::new(app, files.as_ref());
+        let watched = roots.iter().map(|root| &root.path).chain(extensions.paths());
+        let paths = watched.map(|path| PathBuf::from(path.absolute())).collect();
         let modules = roots.iter().cloned().map(ScriptFolder::new).collect();
         let folders = roots.into_iter().map(CommandFolders::new).collect();
-        let sources = Mutex::new(Sources { folders, modules, adjusted: BTreeMap::new() });
+        let sources = Mutex::new(Sources { folders, modules, extensions, adjusted: BTreeMap::new() });
         let inner = Inner { files, settings: app.settings.tools.clone(), paths, scripts, sources };
         let tools = Self { catalogue, inner: Arc::new(inner) };
         tools.sync();
@@ -100,6 +105,7 @@ impl Tools {
         for modules in &mut sources.modules {
             modules.sync(&self.catalogue, self.inner.files.as_ref(), &self.inner.scripts);
         }
+        sources.extensions.sync(&self.catalogue, self.inner.files.as_ref(), &self.inner.scripts);
         self.adjust(&mut sources.adjusted);
     }
 
@@ -107,6 +113,16 @@ impl Tools {
     pub(crate) fn roots(&self) -> Vec<CommandRoot> {
         let sources = self.inner.sources.lock().unwrap_or_else(PoisonError::into_inner);
         sources.folders.iter().map(|folders| folders.root().clone()).collect()
+    }
+
+    /// Owners and folders of all extensions, also of those that can't be used.
+    pub(crate) fn extensions(&self) -> Vec<(String, RealPath)> {
+        self.inner.sources.lock().unwrap_or_else(PoisonError::into_inner).extensions.seen().to_vec()
+    }
+
+    /// The hooks that extensions register.
+    pub(crate) fn hooks(&self) -> Vec<Hook> {
+        self.inner.sources.lock().unwrap_or_else(PoisonError::into_inner).extensions.hooks()
     }
 
     /// What modules are loaded by.

@@ -42,21 +42,21 @@ pub(super) fn check(app: &App, args: &CheckArgs) -> anyhow::Result<Status> {
     let tools = app.tools()?;
     let mut findings = Findings::default();
     let what = args.what.as_deref();
-    let (folders, modules) = match one_named(app, &tools, what)? {
-        Some(module) => (Vec::new(), vec![module]),
-        None => {
-            let modules = modules(app, &tools, what)?;
-            match targets(app, &tools, what) {
-                Err(_) if !modules.is_empty() => (Vec::new(), modules),
-                folders => (folders?, modules),
-            }
-        }
-    };
-    for (root, name) in folders {
-        one(&tools, &root, &name, &mut findings);
+    let extensions = extensions(&tools, what)?;
+    let is_named = extensions.iter().any(|(_, is_named)| *is_named);
+    for (owner, _) in &extensions {
+        one_extension(&tools, owner, &mut findings);
     }
-    for (root, module) in modules {
-        one_module(&tools, &root, module, &mut findings);
+    let things = match things(app, &tools, what) {
+        _ if is_named => Vec::new(),
+        Err(_) if !extensions.is_empty() => Vec::new(),
+        things => things?,
+    };
+    for thing in things {
+        match thing {
+            Thing::Folder(root, name) => one(&tools, &root, &name, &mut findings),
+            Thing::Module((root, module)) => one_module(&tools, &root, module, &mut findings),
+        }
     }
     if args.what.is_none() {
         // Settings hold tools up too.
@@ -76,6 +76,55 @@ pub(super) fn check(app: &App, args: &CheckArgs) -> anyhow::Result<Status> {
         print::line(&format!("{usable} usable, {aside} set aside, {} problem(s)", findings.problems.len()));
     }
     Ok(if findings.set_aside == 0 { Status::Completed } else { Status::Failed })
+}
+
+/// What is checked by itself.
+enum Thing {
+    Folder(CommandRoot, String),
+    Module(Module),
+}
+
+/// The command folders and modules to check.
+fn things(app: &App, tools: &Tools, what: Option<&str>) -> anyhow::Result<Vec<Thing>> {
+    if let Some(module) = one_named(app, tools, what)? {
+        return Ok(vec![Thing::Module(module)]);
+    }
+    let modules = modules(app, tools, what)?;
+    let folders = match targets(app, tools, what) {
+        Err(_) if !modules.is_empty() => Vec::new(),
+        folders => folders?,
+    };
+    let folders = folders.into_iter().map(|(root, name)| Thing::Folder(root, name));
+    Ok(folders.chain(modules.into_iter().map(Thing::Module)).collect())
+}
+
+/// The owners of the extensions to check: all, the one that is named, or those at a path; and whether it is named.
+fn extensions(tools: &Tools, what: Option<&str>) -> anyhow::Result<Vec<(String, bool)>> {
+    let all = tools.extensions();
+    let Some(what) = what else { return Ok(all.into_iter().map(|(owner, _)| (owner, false)).collect()) };
+    let path = host::real_path(&host::current_dir()?.join(what));
+    let meant = |(owner, folder): (String, RealPath)| {
+        let at = host::real_path(Path::new(&folder.absolute()))?;
+        let is_named = folder.file_name() == what || path.as_ref() == Some(&at);
+        let is_below = path.as_ref().is_some_and(|path| at.starts_with(path));
+        (is_named || is_below).then_some((owner, is_named))
+    };
+    Ok(all.into_iter().filter_map(meant).collect())
+}
+
+/// What was found when the extension was loaded.
+fn one_extension(tools: &Tools, owner: &str, findings: &mut Findings) {
+    let problems = tools.catalogue.problems().into_iter().filter(|problem| problem.source == owner);
+    let problems: Vec<Problem> = problems.collect();
+    let snapshot = tools.catalogue.snapshot();
+    let usable: Vec<String> = snapshot
+        .offers()
+        .filter(|offer| offer.owner.as_ref() == owner)
+        .map(|offer| offer.name.to_string())
+        .collect();
+    findings.set_aside += usize::from(usable.is_empty() && !problems.is_empty());
+    findings.usable.extend(usable);
+    findings.problems.extend(problems);
 }
 
 /// The folders to check, each with its root.

@@ -2,7 +2,7 @@
 
 use crate::{
     app::App,
-    cli::{Language, NewToolArgs},
+    cli::{Language, NewExtensionArgs, NewToolArgs},
     print,
     status::Status,
     trouble::Trouble,
@@ -11,7 +11,9 @@ use haft_os::{SystemClock, host, host::Executable};
 use haft_runtime::{
     Pins,
     settings::TrustPins,
-    source::command::{Language as Template, TemplateError, TemplateFile, template, typescript_template},
+    source::command::{
+        Language as Template, TemplateError, TemplateFile, extension_template, template, typescript_template,
+    },
 };
 use std::{
     path::{Path, PathBuf},
@@ -61,16 +63,39 @@ pub(super) fn module(app: &App, args: &NewToolArgs, text: &str) -> anyhow::Resul
     tell(app, &args.name, (&file, &[]))
 }
 
+/// Writes an extension.
+///
+/// # Errors
+/// As [`tool`].
+pub(super) fn extension(app: &App, args: &NewExtensionArgs) -> anyhow::Result<Status> {
+    let files = extension_template(&args.name)
+        .map_err(|error| Trouble::usage(error.to_string(), "for example: haft new extension my-pack"))?;
+    refuse_taken(app, &args.name)?;
+    let root = if args.user { app.home.extensions.clone() } else { app.workspace.join(".haft/extensions") };
+    let folder = root.join(&args.name);
+    refuse_existing(&folder)?;
+    host::make_dirs(&folder)?;
+    for file in &files {
+        host::write_new_file(&folder.join(file.path), file.content.as_bytes(), Executable::No)?;
+    }
+    tell(app, &args.name, (&folder, &files))
+}
+
 /// Where the new tool goes.
 ///
 /// # Errors
 /// There is a tool of that name.
 fn root(app: &App, args: &NewToolArgs) -> anyhow::Result<PathBuf> {
-    if let Some(offer) = app.tools()?.catalogue.snapshot().get(&args.name) {
-        let what = format!("there is a tool \"{}\" already, by {}", args.name, offer.owner);
+    refuse_taken(app, &args.name)?;
+    Ok(if args.user { app.home.tools.clone() } else { app.workspace.join(".haft/tools") })
+}
+
+fn refuse_taken(app: &App, name: &str) -> anyhow::Result<()> {
+    if let Some(offer) = app.tools()?.catalogue.snapshot().get(name) {
+        let what = format!("there is a tool \"{name}\" already, by {}", offer.owner);
         return Err(Trouble::usage(what, "choose another name").into());
     }
-    Ok(if args.user { app.home.tools.clone() } else { app.workspace.join(".haft/tools") })
+    Ok(())
 }
 
 fn refuse_existing(path: &Path) -> Result<(), Trouble> {

@@ -14,6 +14,7 @@ mod calls;
 mod code;
 mod deny_paths;
 mod explain;
+mod extensions;
 mod folders;
 mod import;
 mod masking;

@@ -205,12 +205,26 @@
     const def = registry[order.of];
     if (def === undefined) throw new Error('there is no tool "' + order.of + '" any more');
     const { context } = lent;
+    if (order.cx.checksFirst === true) await checked(order);
     const extra = { signal: controller.signal, abortSignal: controller.signal };
     if (typeof def.executeStream === "function") return streamed(order.id, def.executeStream(order.input, context, extra));
     const name = RUNS.find((one) => typeof def[one] === "function");
     const result = await def[name](order.input, context, extra);
     if (result && (typeof result[Symbol.asyncIterator] === "function")) return streamed(order.id, result);
     return result;
+  }
+
+  /** What a tool says of an input that it couldn't be asked about before. */
+  async function checked(order) {
+    const said = await consulted(order);
+    const refuse = (text, kind) => {
+      const error = new Error(text);
+      error.kind = kind;
+      throw error;
+    };
+    if (said.valid !== true) refuse(said.valid, "invalid-input");
+    if (said.check && said.check.deny) refuse(said.check.deny, "permission");
+    if (said.check && said.check.ask) refuse(said.check.ask + " (a tool that wakes its extension can't ask)", "permission");
   }
 
   /** The last event of a stream; before it there is none, and after it nothing. */

@@ -16,6 +16,10 @@ use std::{cell::RefCell, rc::Rc};
 const SHAPES: &str = "haft:shapes";
 const SHAPES_CODE: &str = "export const tool = (definition) => definition;\nexport const buildTool = tool, defineTool = tool, \
                            defineExtension = tool;\nexport default tool;\n";
+/// Around a file in the older form of modules, on its first line so that lines stay.
+const OLDER_BEFORE: &str = "const module = { exports: {} }; let exports = module.exports; const require = (name) => { throw new \
+                            Error(`there is no package ${name} here; use import for files of the module`); }; ";
+const OLDER_AFTER: &str = "\nexport default module.exports;\n";
 const ENDINGS: [&str; 7] = ["", ".ts", ".js", ".mts", ".mjs", "/index.ts", "/index.js"];
 
 /// The files that there are.
@@ -52,7 +56,8 @@ pub(super) fn code_of(file: &SourceFile, places: &RefCell<Places>) -> std::resul
     }
     let stripped = strip::module(file)?;
     places.borrow_mut().add(&file.path, stripped.map);
-    Ok(stripped.code)
+    let is_older = !stripped.is_module && file.text.contains("exports");
+    Ok(if is_older { format!("{OLDER_BEFORE}{}{OLDER_AFTER}", stripped.code) } else { stripped.code })
 }
 
 impl Resolver for ModuleFiles {

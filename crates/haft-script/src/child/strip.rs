@@ -21,6 +21,8 @@ const AFTER_SCRIPT: &str = "\n})";
 pub(super) struct Stripped {
     pub(super) code: String,
     pub(super) map: PlaceMap,
+    /// Whether it imports or exports something.
+    pub(super) is_module: bool,
 }
 
 /// A script of code mode as an expression: a function to be called.
@@ -139,6 +141,7 @@ fn strip(source: &str, path: &str, form: Form) -> Result<Stripped, Fault> {
         return Err(fault);
     }
     let mut program = parsed.program;
+    let is_module = program.body.iter().any(Statement::is_module_declaration);
     let semantic = SemanticBuilder::new().with_excess_capacity(2.0).with_enum_eval(true).build(&program);
     let scoping = semantic.semantic.into_scoping();
     let options = TransformOptions::default();
@@ -157,7 +160,7 @@ fn strip(source: &str, path: &str, form: Form) -> Result<Stripped, Fault> {
             tokens.push((to, from));
         }
     }
-    Ok(Stripped { map: PlaceMap::new(tokens), code: printed.code })
+    Ok(Stripped { map: PlaceMap::new(tokens), code: printed.code, is_module })
 }
 
 /// The first of what is wrong; hints alone are none.

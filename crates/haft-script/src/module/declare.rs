@@ -13,7 +13,7 @@ use std::{collections::BTreeSet, time::Duration};
 use tokio::time::timeout;
 
 /// How long loading one module may take.
-const LOAD_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const LOAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long loading all of a folder may take.
 const ALL_TIMEOUT: Duration = Duration::from_secs(120);
 /// How many are loaded at a time.
@@ -120,9 +120,7 @@ async fn declare(engine: &Engine, module: &ScriptModule) -> Result<Vec<Declared>
             match guest.next().await {
                 Ok(Word::Done { id: 0, value, .. }) => return Ok(Ok(value)),
                 Ok(Word::Failed { id: 0, fault }) => return Ok(Err(fault)),
-                Ok(Word::Ask { id, .. }) => {
-                    guest.tell(&Order::Answer { id, value: Value::Null, error: Some(nothing_lent()) });
-                }
+                Ok(Word::Ask { id, what, .. }) => guest.tell(&nothing_lent(id, &what)),
                 Ok(_) => {}
                 Err(gone) => return Err(gone),
             }
@@ -158,12 +156,14 @@ pub(super) fn load(module: &ScriptModule, form: &str, about: Value) -> Order {
     }
 }
 
-pub(super) fn nothing_lent() -> Refused {
-    Refused {
+/// The answer while a module is loaded or asked about an input. What an extension keeps is empty then.
+pub(super) fn nothing_lent(id: u64, what: &str) -> Order {
+    let error = (what != "storage" && what != "secret").then(|| Refused {
         text: "nothing is lent while a module is loaded or asked about an input; do it in execute".to_owned(),
         tool: None,
         kind: "permission".to_owned(),
-    }
+    });
+    Order::Answer { id, value: Value::Null, error }
 }
 
 fn file_of(module: &ScriptModule) -> String {

@@ -50,8 +50,13 @@ impl Lent {
         }
     }
 
+    /// The call that it is for.
+    pub(crate) fn cx(&self) -> &Cx {
+        &self.cx
+    }
+
     /// What `ctx` is made of.
-    pub(crate) fn told(&self, is_extension: bool) -> Value {
+    pub(crate) fn told(&self, checks_first: bool) -> Value {
         let has = |name: &str| self.capabilities.contains(name);
         let mut grants = Vec::new();
         if !self.is_stated && !self.capabilities.is_empty() {
@@ -67,7 +72,8 @@ impl Lent {
             "callId": self.cx.call,
             "sessionId": self.cx.session.id(),
             "workspace": self.cx.world.files.workspace().absolute(),
-            "isExtension": is_extension,
+            "isExtension": true,
+            "checksFirst": checks_first,
         })
     }
 

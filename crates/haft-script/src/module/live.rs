@@ -62,6 +62,11 @@ impl Live {
         self.0.teller.tell(order);
     }
 
+    /// Tells it things without holding it.
+    pub(crate) fn teller(&self) -> Teller {
+        self.0.teller.clone()
+    }
+
     /// Whether the child is still there.
     pub(crate) fn is_alive(&self) -> bool {
         lock(&self.0.calls.ending).is_none()

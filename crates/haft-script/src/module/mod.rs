@@ -3,6 +3,7 @@
 
 mod apart;
 mod declare;
+mod extension;
 mod lend;
 mod lent_tools;
 mod live;
@@ -13,7 +14,11 @@ mod tool;
 
 pub(crate) use apart::apart;
 pub use declare::{Declared, ModuleFault, declare_all};
+pub use extension::{
+    Activated, DeclaredChange, DeclaredHook, Extension, ExtensionAbout, ExtensionStore, activate_once,
+    tightened,
+};
 pub use lent_tools::lent_tools;
-pub use source::{Discovered, ScriptModule, discover, load_module};
+pub use source::{Discovered, ScriptModule, discover, load_main, load_module};
 pub(crate) use tool::answered;
 pub use tool::{ModuleTool, ScriptTool};

@@ -18,6 +18,9 @@ use tokio::{
 /// How long a call may take to come to its end once its signal has fired.
 const ABORT_TIMEOUT: Duration = Duration::from_millis(1_500);
 
+/// The diagnostic of a call that didn't hear its signal.
+pub(crate) const DEAF: &str = "the module didn't hear that its call was to end";
+
 /// How a call ended.
 pub(crate) struct Returned {
     pub(crate) value: Value,
@@ -76,9 +79,8 @@ impl ModuleCall<'_> {
                     return Ok(Returned { value, is_nothing, messages });
                 }
                 Heard::Word(Word::Failed { fault, .. }) if limit.is_none() => return Err(failure(&fault)),
-                Heard::Word(Word::Done { .. } | Word::Failed { .. }) | Heard::TooLate => {
-                    return Err(Failure::cancelled());
-                }
+                Heard::Word(Word::Done { .. } | Word::Failed { .. }) => return Err(Failure::cancelled()),
+                Heard::TooLate => return Err(Failure::cancelled().diagnose(DEAF)),
                 Heard::Word(Word::Log { .. } | Word::Ready { .. }) => {}
                 Heard::Nothing => return Err(self.live.ending()),
             }

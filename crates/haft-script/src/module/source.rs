@@ -122,6 +122,25 @@ pub fn load_module(
     Ok(Some(ScriptModule::new(at.file_name(), shown, (entry, all.found))))
 }
 
+/// Reads the module of an extension: all source of its folder, with the main file that its manifest names.
+///
+/// # Errors
+/// Why it can't be read.
+pub fn load_main(
+    files: &dyn Files,
+    folder: &RealPath,
+    (main, shown): (&str, &str),
+) -> Result<ScriptModule, String> {
+    let mut all = Folder { files, root: folder, found: Vec::new(), bytes: 0 };
+    all.read(folder, 1)?;
+    let bare = main.trim_start_matches("./");
+    let ways =
+        ["", ".ts", ".js", ".mts", ".mjs", "/index.ts", "/index.js"].map(|ending| format!("{bare}{ending}"));
+    let entry = ways.into_iter().find(|path| all.found.iter().any(|file| file.path == *path));
+    let entry = entry.ok_or_else(|| format!("there is no file {bare}, which \"main\" names"))?;
+    Ok(ScriptModule::new(folder.file_name(), format!("{shown}/{entry}"), (entry, all.found)))
+}
+
 fn is_source(entry: &Entry) -> bool {
     matches!(entry.kind, FileKind::File | FileKind::Link) && has_ending(entry.path.file_name())
 }

@@ -4,10 +4,11 @@ use super::{
     ScriptModule,
     apart::apart,
     declare::{load, nothing_lent},
+    extension::Extension,
     lend::Lent,
     live::Live,
     result,
-    run::{ModuleCall, failure},
+    run::{ModuleCall, Returned, failure},
 };
 use crate::{
     engine::Engine,
@@ -32,6 +33,7 @@ const CONSULT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The functions by which a tool says something about an input.
 const CONSULTED: [&str; 6] =
     ["validateInput", "checkPermissions", "isReadOnly", "isConcurrencySafe", "isDestructive", "isMutating"];
+const EXECUTE: &str = "execute";
 const CLEANUP: &str = "cleanup";
 /// How long telling what was printed may take.
 const LOGS_TIMEOUT: Duration = Duration::from_millis(500);
@@ -47,26 +49,65 @@ pub struct ModuleTool {
     pub functions: BTreeSet<String>,
 }
 
-/// A tool whose code is a module. Each call has a child of its own.
+/// A tool whose code is a module.
 pub struct ScriptTool {
     spec: Arc<Spec>,
     name: String,
     functions: BTreeSet<String>,
-    module: Arc<ScriptModule>,
-    engine: Arc<Engine>,
+    code: Code,
     /// Children of calls that were stopped, until they have tidied up.
     stopped: Mutex<HashMap<CallId, Live>>,
 }
 
+/// Where a tool's code is.
+#[derive(Clone)]
+enum Code {
+    /// In a module that each call loads in a child of its own.
+    Module(Arc<Engine>, Arc<ScriptModule>),
+    /// In an extension, whose child lives on.
+    Extension(Arc<Extension>),
+}
+
+impl Code {
+    fn engine(&self) -> &Arc<Engine> {
+        match self {
+            Self::Module(engine, _) => engine,
+            Self::Extension(extension) => extension.engine(),
+        }
+    }
+
+    fn module(&self) -> &ScriptModule {
+        match self {
+            Self::Module(_, module) => module,
+            Self::Extension(extension) => extension.module(),
+        }
+    }
+
+    fn load(&self) -> Order {
+        match self {
+            Self::Module(_, module) => load(module, "tools", Value::Null),
+            Self::Extension(extension) => extension.load(),
+        }
+    }
+}
+
 impl ScriptTool {
-    /// A tool of a module.
+    /// A tool of a module. Each call has a child of its own.
     pub fn new(engine: &Arc<Engine>, module: &Arc<ScriptModule>, tool: ModuleTool) -> Self {
+        Self::of(Code::Module(Arc::clone(engine), Arc::clone(module)), tool)
+    }
+
+    /// A tool that an extension registers. All calls go to the extension's own child.
+    pub fn of_extension(extension: &Arc<Extension>, tool: ModuleTool) -> Self {
+        Self::of(Code::Extension(Arc::clone(extension)), tool)
+    }
+
+    fn of(code: Code, tool: ModuleTool) -> Self {
         Self {
             spec: Arc::new(tool.spec),
             name: tool.name,
             functions: tool.functions,
-            module: Arc::clone(module),
-            engine: Arc::clone(engine),
+            code,
             stopped: Mutex::default(),
         }
     }
@@ -76,7 +117,7 @@ impl ScriptTool {
         if !CONSULTED.iter().any(|name| self.functions.contains(*name)) {
             return Ok(Consulted::default());
         }
-        let asked = apart(CONSULT_TIMEOUT, || consult(&self.engine, &self.module, (&self.name, input)));
+        let asked = apart(CONSULT_TIMEOUT, || consult(&self.code, (&self.name, input)));
         match asked.flatten() {
             Ok(consulted) => Ok(consulted),
             // Who can't be asked counts as one who says the most careful thing.
@@ -100,8 +141,16 @@ impl AnyTool for ScriptTool {
 
     fn parts(&self) -> Vec<(String, String)> {
         let mut parts = self.spec.said();
-        parts.extend(self.module.parts());
+        parts.extend(self.code.module().parts());
         parts
+    }
+
+    fn enabled(&self) -> bool {
+        let is_there = match &self.code {
+            Code::Module(..) => true,
+            Code::Extension(extension) => extension.offers(&self.name),
+        };
+        self.spec.enabled && is_there
     }
 
     fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {
@@ -115,10 +164,17 @@ impl AnyTool for ScriptTool {
     fn cleanup(self: Arc<Self>, input: Arc<Value>, cx: Cx) -> BoxFuture<'static, ()> {
         let live = self.lock().remove(&cx.call);
         Box::pin(async move {
-            let Some(live) = live.filter(|_| self.functions.contains(CLEANUP)) else { return };
-            let lent = Lent::new(&cx, &self.spec);
+            if !self.functions.contains(CLEANUP) {
+                return;
+            }
+            let lent = Arc::new(Lent::new(&cx, &self.spec));
+            let of = CallOf { function: CLEANUP, name: &self.name, checks_first: false };
             // What it says of its end is nobody's any more.
-            let _ = call(&live, (CLEANUP, &self.name), &input, (&lent, &cx)).await;
+            let _ = match (&self.code, live) {
+                (Code::Module(..), Some(live)) => call(&live, of, &input, (&lent, &cx)).await.map(drop),
+                (Code::Module(..), None) => Ok(()),
+                (Code::Extension(extension), _) => extension.tidy(of, &input, (&lent, &cx)).await,
+            };
         })
     }
 }
@@ -172,13 +228,9 @@ impl From<Answered> for Consulted {
     }
 }
 
-async fn consult(
-    engine: &Engine,
-    module: &ScriptModule,
-    (name, input): (&str, &Value),
-) -> Result<Consulted, Failure> {
-    let mut guest = engine.fresh().await?;
-    let said = said_of(&mut guest, module, (name, input)).await;
+async fn consult(code: &Code, (name, input): (&str, &Value)) -> Result<Consulted, Failure> {
+    let mut guest = code.engine().fresh().await?;
+    let said = said_of(&mut guest, code.load(), (name, input)).await;
     // So that nothing of it is left when this runtime ends.
     guest.end().await?;
     let answered: Answered = serde_json::from_value(said?).map_err(|error| {
@@ -187,12 +239,8 @@ async fn consult(
     Ok(answered.into())
 }
 
-async fn said_of(
-    guest: &mut Guest,
-    module: &ScriptModule,
-    (name, input): (&str, &Value),
-) -> Result<Value, Failure> {
-    guest.tell(&load(module, "tools", Value::Null));
+async fn said_of(guest: &mut Guest, load: Order, (name, input): (&str, &Value)) -> Result<Value, Failure> {
+    guest.tell(&load);
     answered(guest, 0).await?;
     let nothing = json!({"grants": [], "callId": "", "sessionId": "", "workspace": "", "isExtension": false});
     guest.tell(&Order::Call {
@@ -211,9 +259,7 @@ pub(crate) async fn answered(guest: &mut Guest, wanted: u64) -> Result<Value, Fa
         match guest.next().await {
             Ok(Word::Done { id, value, .. }) if id == wanted => return Ok(value),
             Ok(Word::Failed { id, fault }) if id == wanted => return Err(failure(&fault)),
-            Ok(Word::Ask { id, .. }) => {
-                guest.tell(&Order::Answer { id, value: Value::Null, error: Some(nothing_lent()) });
-            }
+            Ok(Word::Ask { id, what, .. }) => guest.tell(&nothing_lent(id, &what)),
             Ok(_) => {}
             Err(gone) => {
                 return Err(Failure::internal("the module's process ended").diagnose(format!("{gone:?}")));
@@ -222,22 +268,30 @@ pub(crate) async fn answered(guest: &mut Guest, wanted: u64) -> Result<Value, Fa
     }
 }
 
+/// Which function is called.
+#[derive(Clone, Copy)]
+pub(crate) struct CallOf<'a> {
+    pub(crate) function: &'a str,
+    pub(crate) name: &'a str,
+    /// Whether the tool's own word on the input wasn't heard yet.
+    pub(crate) checks_first: bool,
+}
+
 /// Calls a function of a live module.
-pub(super) async fn call(
+async fn call(
     live: &Live,
-    (function, of): (&str, &str),
+    of: CallOf<'_>,
     input: &Value,
     (lent, cx): (&Lent, &Cx),
-) -> Result<super::run::Returned, Failure> {
+) -> Result<Returned, Failure> {
     let (id, words) = live.open();
-    live.tell(&Order::Call {
-        id,
-        function: function.to_owned(),
-        of: of.to_owned(),
-        input: input.clone(),
-        cx: lent.told(false),
-    });
+    live.tell(&told(id, of, input, lent.told(of.checks_first)));
     ModuleCall { live, id, words, lent, cx }.to_its_end().await
+}
+
+/// The order for a call.
+pub(super) fn told(id: u64, of: CallOf<'_>, input: &Value, cx: Value) -> Order {
+    Order::Call { id, function: of.function.to_owned(), of: of.name.to_owned(), input: input.clone(), cx }
 }
 
 struct BoundScript {
@@ -264,40 +318,61 @@ impl Bound for BoundScript {
     }
 
     fn preview<'a>(&'a self, _: &'a Cx) -> BoxFuture<'a, Result<Preview, Failure>> {
-        let (tool, hash) = (&self.tool, &self.tool.module.hash);
-        let text = format!("{} of {}", tool.name, tool.module.shown);
-        Box::pin(std::future::ready(Ok(Preview { text, digest: hash.as_bytes().to_vec() })))
+        let module = self.tool.code.module();
+        let text = format!("{} of {}", self.tool.name, module.shown);
+        Box::pin(std::future::ready(Ok(Preview { text, digest: module.hash.as_bytes().to_vec() })))
     }
 
     fn run(self: Box<Self>, cx: Cx) -> BoxFuture<'static, Result<Output, Failure>> {
         Box::pin(async move {
             let tool = &self.tool;
-            let mut guest = tool.engine.start().await?;
-            for gap in std::mem::take(&mut guest.gaps) {
-                cx.warn(gap);
-            }
-            guest.tell(&load(&tool.module, "tools", Value::Null));
-            tokio::select! {
-                biased;
-                () = cx.cancel.fired() => return Err(Failure::cancelled()),
-                loaded = answered(&mut guest, 0) => loaded.map(drop)?,
-            }
-            tool.engine.warm_up();
-            let (live, own) = Live::new(guest);
-            let logs = tokio::spawn(tell_logs(own, cx.clone()));
-            let lent = Lent::new(&cx, &tool.spec);
-            let ended = call(&live, ("execute", &tool.name), &self.input, (&lent, &cx)).await;
-            if cx.cancel.is_fired() && live.is_alive() {
-                tool.lock().insert(cx.call.clone(), live);
-            } else {
-                // Once its child is gone, what it printed has been told.
-                drop(live);
-                let _ = timeout(LOGS_TIMEOUT, logs).await;
-            }
-            let returned = ended?;
+            let lent = Arc::new(Lent::new(&cx, &tool.spec));
+            let returned = match &tool.code {
+                Code::Module(engine, _) => tool.run_alone(engine, &self.input, (&lent, &cx)).await?,
+                Code::Extension(extension) => {
+                    // One that wakes its extension couldn't be asked before.
+                    let checks_first = tool.functions.is_empty();
+                    let of = CallOf { function: EXECUTE, name: &tool.name, checks_first };
+                    extension.call(of, &self.input, (&lent, &cx)).await?
+                }
+            };
             let output = result::output(returned.value, returned.is_nothing, &tool.spec)?;
             Ok(Output { messages: returned.messages, files: lent.changed(), ..output })
         })
+    }
+}
+
+impl ScriptTool {
+    /// Runs it in a child of this call's own.
+    async fn run_alone(
+        &self,
+        engine: &Arc<Engine>,
+        input: &Value,
+        (lent, cx): (&Lent, &Cx),
+    ) -> Result<Returned, Failure> {
+        let mut guest = engine.start().await?;
+        for gap in std::mem::take(&mut guest.gaps) {
+            cx.warn(gap);
+        }
+        guest.tell(&self.code.load());
+        tokio::select! {
+            biased;
+            () = cx.cancel.fired() => return Err(Failure::cancelled()),
+            loaded = answered(&mut guest, 0) => loaded.map(drop)?,
+        }
+        engine.warm_up();
+        let (live, own) = Live::new(guest);
+        let logs = tokio::spawn(tell_logs(own, cx.clone()));
+        let of = CallOf { function: EXECUTE, name: &self.name, checks_first: false };
+        let ended = call(&live, of, input, (lent, cx)).await;
+        if cx.cancel.is_fired() && live.is_alive() {
+            self.lock().insert(cx.call.clone(), live);
+        } else {
+            // Once its child is gone, what it printed has been told.
+            drop(live);
+            let _ = timeout(LOGS_TIMEOUT, logs).await;
+        }
+        ended
     }
 }
 
@@ -312,7 +387,7 @@ pub(crate) fn effects(spec: &Spec, input: &Value) -> Effects {
 }
 
 /// What a module prints is for people.
-pub(super) async fn tell_logs(mut own: tokio::sync::mpsc::Receiver<Word>, cx: Cx) {
+async fn tell_logs(mut own: tokio::sync::mpsc::Receiver<Word>, cx: Cx) {
     while let Some(word) = own.recv().await {
         if let Word::Log { level, text } = word {
             if level == "warn" || level == "error" { cx.warn(text) } else { cx.log(text) }

@@ -26,7 +26,7 @@ pub struct ManifestText<'a> {
 }
 
 impl ManifestText<'_> {
-    pub(super) fn problem(&self, line: usize, text: String, fix: String) -> Problem {
+    pub(in crate::source) fn problem(&self, line: usize, text: String, fix: String) -> Problem {
         Problem {
             source: self.owner.to_owned(),
             path: Some(self.path.to_owned()),

@@ -24,6 +24,9 @@ pub use command_line::CommandLine;
 pub use declared::{declared, line_of};
 pub use discover::{CommandRoot, Loaded, load, load_folder};
 pub use folders::CommandFolders;
+pub(super) use lines::KeyLines;
 pub use manifest::{Manifest, ManifestText, OutputForm, parse};
-pub use template::{Language, TemplateError, TemplateFile, check_name, template, typescript_template};
+pub use template::{
+    Language, TemplateError, TemplateFile, check_name, extension_template, template, typescript_template,
+};
 pub use tool::CommandTool;
