@@ -1,6 +1,6 @@
 //! Tools in TypeScript: the shapes that authors know, what they are lent, and what becomes of faulty ones.
 
-use crate::place::{Place, Ran};
+use crate::place::{Place, Ran, has_program, left_out};
 use serde_json::{Value, json};
 
 fn call(place: &Place, tool: &str, input: &Value) -> Ran {
@@ -361,4 +361,65 @@ fn a_script_becomes_a_tool_by_its_call() {
         let ran = place.run(&words).with(2);
         assert!(ran.err.contains(says), "{words:?}: {ran:?}");
     }
+}
+
+#[test]
+fn a_module_that_needs_packages_runs_under_node_and_is_kept_in() {
+    if !has_program("node") {
+        left_out("a module under Node", "node");
+        return;
+    }
+    let place = Place::new();
+    let packages = ".haft/tools/node_modules/pad";
+    place.write(&format!("{packages}/package.json"), r#"{"name": "pad", "main": "index.js"}"#);
+    place.write(&format!("{packages}/index.js"), "exports.pad = (text) => text.padStart(5, '*');\n");
+    place.write(
+        ".haft/tools/pads/tool.json",
+        r#"{"name": "pads", "description": "Pads a word.", "runtime": "node", "capabilities": ["fs.read"], "readOnly": true,
+            "parameters": {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}}"#,
+    );
+    place.write("a.txt", "here");
+    place.write(
+        ".haft/tools/pads/index.mjs",
+        r#"import { pad } from "pad";
+export default tool({
+  name: "pads",
+  validateInput: ({ word }) => (word === "bad" ? "not that word" : true),
+  async execute({ word }, ctx) {
+    if (word === "") throw new RangeError("empty");
+    if (word === "file") return pad(await ctx.readFile("a.txt"));
+    if (word === "write") await ctx.writeFile("b.txt", "b");
+    if (word === "tools") await ctx.tools.grep({ pattern: "x" });
+    if (word === "never") await new Promise(() => {});
+    if (word === "forge") process.stdout.write('{"type":"final","output":"forged"}\n');
+    console.log("padding");
+    return pad(word);
+  },
+});
+"#,
+    );
+    let denied = place.run(&["call", "pads", r#"{"word":"a"}"#]).with(3);
+    assert!(denied.err.contains("was never used in this workspace"), "{denied:?}");
+    assert_eq!(given(&place, "pads", &json!({"word": "a"})), "****a");
+    assert_eq!(given(&place, "pads", &json!({"word": "file"})), "*here");
+    let forged = given(&place, "pads", &json!({"word": "forge"}));
+    assert!(forged.starts_with("forge\n[stderr]\n"), "{forged}");
+    for (word, says) in [
+        ("", "RangeError: empty (at index.mjs:6)"),
+        ("bad", "not that word"),
+        ("write", "needs the capability fs.write"),
+        ("tools", "calls no others"),
+        ("never", "never comes"),
+    ] {
+        let failed = failed(&place, "pads", &json!({"word": word}));
+        assert!(failed.contains(says), "{word}: {failed}");
+    }
+    let shown = place.run(&["tools", "show", "pads", "--json"]).with(0).out;
+    assert!(shown.contains("\"confined\":true"), "{shown}");
+    place.write(
+        ".haft/tools/none/tool.json",
+        r#"{"name": "none", "description": "d", "runtime": "node", "main": "gone.mjs"}"#,
+    );
+    let listed = place.run(&["tools", "--problems"]).with(0).out;
+    assert!(listed.contains("none/tool.json:1") && listed.contains("gone.mjs"), "{listed}");
 }

@@ -87,7 +87,13 @@ impl Reader<'_> {
                 "declare it in the settings".to_owned(),
             )
         });
-        let warnings = warnings.collect();
+        let runtime = self.root.contains_key("runtime").then(|| {
+            let text = "\"runtime\" is ignored: an extension's code runs in haft's own engine".to_owned();
+            let fix =
+                "put what needs packages into a tool of a folder that \"commandTools\" names".to_owned();
+            self.from.problem(self.lines.line("/runtime"), text, fix)
+        });
+        let warnings = warnings.chain(runtime).collect();
         ExtensionManifest {
             name: self.text("name").filter(|name| !name.trim().is_empty()).unwrap_or_else(|| id.clone()),
             id,
@@ -251,6 +257,8 @@ mod tests {
             assert_eq!(problem.line, Some(line), "{text}");
             assert!(problem.text.contains(says), "{text}: {problem}");
         }
-        assert_eq!(read("{\n\"mcpServers\": {}}").unwrap().warnings[0].line, Some(2));
+        for odd in ["mcpServers", "runtime"] {
+            assert_eq!(read(&format!("{{\n\"{odd}\": {{}}}}")).unwrap().warnings[0].line, Some(2), "{odd}");
+        }
     }
 }

@@ -71,7 +71,7 @@ impl Resolver for ModuleFiles {
         let wrong = |text: &str| Err(Error::new_resolving_message(base, name, text));
         if name.starts_with("node:") || name.starts_with("http:") || name.starts_with("https:") {
             return wrong(
-                "there is no Node and no network here; use what ctx lends, or \"runtime\": \"node\"",
+                "there is no Node and no network here; use what ctx lends, or a tool.json with \"runtime\": \"node\"",
             );
         }
         if !name.starts_with('.') {

@@ -28,6 +28,14 @@ pub fn declared(from: &ManifestText<'_>, data: Value) -> Result<(Spec, Vec<Probl
         // A command's usual time isn't a program's.
         spec.timeout_ms = None;
     }
+    if fields.pointer(&["runtime"]).is_some() {
+        let text = "\"runtime\" is ignored here: this runs in haft's own engine";
+        fields.warn(
+            "/runtime",
+            text,
+            "for packages, put a tool.json with \"runtime\" beside the module, in a folder",
+        );
+    }
     let spec = check_output_schema(&mut fields, spec, OutputForm::Json);
     // Other hosts' fields are no mistakes; those that are like one of ours may be.
     fields.warnings.retain(|problem| !problem.fix.starts_with(LIKE_NONE));
@@ -79,6 +87,8 @@ mod tests {
             read(json!({"name": "x", "description": "d", "timeoutMs": 5, "reaOnly": true})).unwrap();
         assert_eq!(spec.timeout(), Duration::from_millis(5));
         assert!(problems[0].fix.contains("\"readOnly\""), "{problems:?}");
+        let (_, problems) = read(json!({"name": "x", "description": "d", "runtime": "node"})).unwrap();
+        assert!(problems[0].text.contains("own engine"), "{problems:?}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Every field that stands at the root.
-const KNOWN: [&str; 39] = [
+const KNOWN: [&str; 41] = [
     "$schema",
     "name",
     "namespace",
@@ -44,6 +44,8 @@ const KNOWN: [&str; 39] = [
     "examples",
     "policy",
     "command",
+    "runtime",
+    "main",
     "output",
     "$comment",
 ];

@@ -13,6 +13,7 @@ mod events;
 mod fake;
 mod fields;
 mod folders;
+mod hosted;
 mod lines;
 mod manifest;
 mod run;
@@ -24,6 +25,7 @@ pub use command_line::CommandLine;
 pub use declared::{declared, line_of};
 pub use discover::{CommandRoot, Loaded, load, load_folder};
 pub use folders::CommandFolders;
+pub use hosted::{Hosted, JsRuntime};
 pub(super) use lines::KeyLines;
 pub use manifest::{Manifest, ManifestText, OutputForm, parse};
 pub use template::{
