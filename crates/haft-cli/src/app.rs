@@ -4,6 +4,7 @@
 //! else; a catalogue, a world and a session are made only where a command asks for them.
 
 mod adjust;
+mod extensions;
 mod folders;
 mod giving;
 mod grants;
@@ -14,11 +15,13 @@ pub(crate) mod passphrase;
 pub(crate) mod pins;
 mod renewal;
 mod sandbox;
+mod scripts;
 mod settings;
 
 pub(crate) use folders::{Tools, WORKSPACE_ROOTS};
 pub(crate) use home::Home;
 pub(crate) use keys::{Keys, MODEL_KEYS};
+pub(crate) use scripts::owner_of;
 
 use crate::{
     cli::Common,
@@ -318,7 +321,9 @@ impl App {
         let renewal = TrustRenewal::new(self, trusted, policy.clone()).masking(masking);
         policy.temp.extend(self.temp_folder(name));
         let keys = self.keys.clone();
-        let hooks = Hooks::new(world.clone(), self.settings.hooks.clone())
+        let mut hooks = self.settings.hooks.clone();
+        hooks.extend(tools.hooks());
+        let hooks = Hooks::new(world.clone(), hooks)
             .with_credentials(Arc::new(move |credential: &Credential| keys.find(credential)));
         let executor = Executor::new(world, Some(state.as_ref()));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);

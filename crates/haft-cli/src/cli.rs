@@ -73,7 +73,9 @@ pub(crate) enum Command {
     Tools(ToolsArgs),
     /// Start a new tool
     New(NewArgs),
-    /// Check the files of command tools
+    /// Make a tool of a script that ran in code mode
+    SaveTool(SaveToolArgs),
+    /// Check the files of tools
     Check(CheckArgs),
     /// Run a tool's examples
     Test(TestArgs),
@@ -217,8 +219,10 @@ pub(crate) struct NewArgs {
 /// What to start.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum NewCommand {
-    /// A command tool with a working example
+    /// A tool with a working example
     Tool(NewToolArgs),
+    /// An extension with a working tool
+    Extension(NewExtensionArgs),
 }
 
 /// `haft new tool`.
@@ -234,6 +238,16 @@ pub(crate) struct NewToolArgs {
     pub(crate) user: bool,
 }
 
+/// `haft new extension`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct NewExtensionArgs {
+    /// Its name: small letters, digits and single hyphens
+    pub(crate) name: String,
+    /// For all your workspaces, not just this one
+    #[arg(long)]
+    pub(crate) user: bool,
+}
+
 /// Languages that `haft new tool` knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Language {
@@ -243,6 +257,23 @@ pub(crate) enum Language {
     Python,
     /// Node.js
     Node,
+    /// TypeScript in haft's own engine; needs no Node
+    Typescript,
+}
+
+/// `haft save-tool`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SaveToolArgs {
+    /// The call of `code`, as `haft log` lists it
+    pub(crate) call: String,
+    /// The new tool's name: small letters, digits and single hyphens
+    pub(crate) name: String,
+    /// What it does, for models
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+    /// For all your workspaces, not just this one
+    #[arg(long)]
+    pub(crate) user: bool,
 }
 
 /// `haft check`.

@@ -17,8 +17,13 @@ use status::Status;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Where this program was started again, to read a document or to hold a sandbox, it does that and ends.
+    // Where this program was started again, to read a document, to hold a sandbox or to run a script, it does that
+    // and ends.
     haft_os::serve_child();
+    haft_script::child_main(haft_script::ChildWorld {
+        close_off: haft_os::close_off,
+        random: haft_os::host::random,
+    });
     // First of all, while there is one thread: takes what isn't meant for children out of sight.
     let environment = Environment::take_at_start();
     let status = match cli::Cli::try_parse() {

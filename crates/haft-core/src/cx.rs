@@ -2,7 +2,7 @@
 
 use crate::{
     BoxFuture, CallId, Cancel, Change, Ended, Failure, JobView, Jobs, PathArg, Progress, RealPath, Request,
-    Seen, Shape, Truncation, World, output::ChangedBy,
+    Seen, Shape, Spec, Truncation, World, output::ChangedBy,
 };
 use serde_json::Value;
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
@@ -28,6 +28,14 @@ pub trait SessionView: Send + Sync {
     /// The last changes of files that calls of the session made, in their order. Two entries may be of one call.
     fn changes(&self) -> Vec<ChangedBy> {
         Vec::new()
+    }
+    /// The tools that calls of the session can name, by the name they are called by, in a stable order.
+    fn tools(&self) -> Vec<(Arc<str>, Arc<Spec>)> {
+        Vec::new()
+    }
+    /// The tools that scripts can call and that fit some words best, best first and so many at most, and how many more fit.
+    fn find(&self, _words: &str, _most: usize) -> (Vec<Arc<str>>, usize) {
+        (Vec::new(), 0)
     }
     /// The content that has this [`crate::content_hash`], if the session keeps it: of files before and after they were
     /// changed, and of short ones that were read whole. Blocking.

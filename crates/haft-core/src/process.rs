@@ -1,6 +1,6 @@
 //! Child processes, as the runtime and the tools see them.
 
-use crate::{Allowance, BoxFuture, Cancel, Confined, Failure, RealPath, Tether};
+use crate::{Allowance, BoxFuture, BoxStream, Cancel, Confined, Failure, FailureKind, RealPath, Tether};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -140,6 +140,31 @@ pub enum Shell {
     Posix,
 }
 
+/// A process that is talked with while it runs.
+pub struct Talk {
+    /// What it prints as it comes, in pieces of at most 64 KiB; it ends with the process's own streams.
+    pub output: BoxStream<'static, (Stdio, Vec<u8>)>,
+    /// Its standard input; dropping it closes it.
+    pub input: Box<dyn TalkInput>,
+    /// The process itself; dropping it kills the whole tree at once.
+    pub process: Box<dyn TalkProcess>,
+}
+
+/// The input of a process that is talked with.
+pub trait TalkInput: Send {
+    /// Gives it all of these bytes; waits while it takes none.
+    ///
+    /// # Errors
+    /// Unavailable where it takes no more.
+    fn write<'a>(&'a mut self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), Failure>>;
+}
+
+/// A process that is talked with.
+pub trait TalkProcess: Send {
+    /// Kills what is left of its tree, waits until that is gone, and says how the process ended: by itself, if it had.
+    fn end(self: Box<Self>) -> BoxFuture<'static, Result<Exit, Failure>>;
+}
+
 /// Starts processes and owns all they start.
 pub trait Processes: Send + Sync {
     /// The file that a bare program name leads to on the children's `PATH`, all links followed; none where there is
@@ -171,4 +196,16 @@ pub trait Processes: Send + Sync {
         cancel: &'a Cancel,
         output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
     ) -> BoxFuture<'a, Result<Exit, Failure>>;
+
+    /// Starts a command that is talked with. Its `stdin` is what it is given first; its deadline doesn't count.
+    ///
+    /// # Errors
+    /// As [`Processes::run`]; unavailable where processes can't be talked with.
+    fn talk(&self, command: Command) -> BoxFuture<'_, Result<Talk, Failure>> {
+        let program = command.argv.first().cloned().unwrap_or_default();
+        Box::pin(std::future::ready(Err(Failure::new(
+            FailureKind::Unavailable,
+            format!("`{program}` would have to be talked with while it runs, which this host can't do"),
+        ))))
+    }
 }

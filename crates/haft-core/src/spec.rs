@@ -272,6 +272,18 @@ impl Spec {
         self.display.label.clone().unwrap_or_else(|| humanise(&self.name))
     }
 
+    /// What it says, field by field; what is as it is for a tool that says nothing is left out.
+    pub fn said(&self) -> Vec<(String, String)> {
+        let silent = serde_json::to_value(Self::new(Arc::clone(&self.name), "")).unwrap_or_default();
+        let Ok(Value::Object(fields)) = serde_json::to_value(self) else { return Vec::new() };
+        let said = fields.into_iter().filter(|(name, value)| silent.get(name) != Some(value));
+        said.map(|(name, value)| match value {
+            Value::String(text) => (name, text),
+            other => (name, other.to_string()),
+        })
+        .collect()
+    }
+
     /// Sets how it wants to be allowed.
     #[must_use]
     pub fn with_permission(mut self, permission: Permission) -> Self {

@@ -62,6 +62,11 @@ pub trait Tool: Send + Sync + 'static {
         false
     }
 
+    /// See [`AnyTool::prompt_beside`].
+    fn prompt_beside(&self, _sent: &dyn Fn() -> Vec<(Arc<str>, Arc<Spec>)>) -> Option<String> {
+        None
+    }
+
     /// What this input will touch; may overstate, never understate.
     fn effects(&self, _input: &Self::Input, _session: &dyn SessionView) -> Effects {
         Effects::Everything
@@ -111,6 +116,12 @@ pub trait AnyTool: Send + Sync + 'static {
     /// Whether starting processes is its nature, whatever else it states that it touches.
     fn starts_processes(&self) -> bool {
         false
+    }
+
+    /// What the model reads in place of its [`Spec::prompt`], where that depends on the tools it is sent beside and on
+    /// those that only scripts can call.
+    fn prompt_beside(&self, _sent: &dyn Fn() -> Vec<(Arc<str>, Arc<Spec>)>) -> Option<String> {
+        None
     }
 
     /// What it is made of, part by part as name and text, to say what changed since it was last let run. Of tools
@@ -247,6 +258,10 @@ impl<T: Tool> AnyTool for Erased<T> {
 
     fn starts_processes(&self) -> bool {
         self.tool.starts_processes()
+    }
+
+    fn prompt_beside(&self, sent: &dyn Fn() -> Vec<(Arc<str>, Arc<Spec>)>) -> Option<String> {
+        self.tool.prompt_beside(sent)
     }
 
     fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {

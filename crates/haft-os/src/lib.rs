@@ -45,7 +45,7 @@ pub use media::OsMedia;
 pub use pool::TokioPool;
 pub use process::{ControlGroups, Limits, OsProcesses};
 pub use root::Beneath;
-pub use sandbox::Sandbox;
+pub use sandbox::{Sandbox, close_off};
 pub use state::{OsState, Spill};
 pub use vault::{NewKey, OsVault, Passphrase, SealedWith, VaultStamp};
 pub use watch::FolderWatch;

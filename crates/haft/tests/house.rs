@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
 /// Who may know whom; dev-dependencies aside.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("haft-core", &[]),
     ("haft-policy", &["haft-core"]),
     ("haft-runtime", &["haft-core", "haft-policy"]),
@@ -19,6 +19,7 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("haft", &["haft-core", "haft-policy", "haft-runtime", "haft-os", "haft-tools"]),
     ("haft-mcp", &["haft-core", "haft-runtime"]),
     ("haft-agent", &["haft-core", "haft-runtime"]),
+    ("haft-script", &["haft-core"]),
     ("haft-test", &["haft-core", "haft-policy", "haft-runtime", "haft-os"]),
     (
         "haft-cli",
@@ -31,6 +32,7 @@ const ARROWS: [(&str, &[&str]); 10] = [
             "haft",
             "haft-mcp",
             "haft-agent",
+            "haft-script",
         ],
     ),
 ];

@@ -57,6 +57,10 @@ impl AnyTool for Adjusted {
         self.tool.starts_processes()
     }
 
+    fn prompt_beside(&self, sent: &dyn Fn() -> Vec<(Arc<str>, Arc<Spec>)>) -> Option<String> {
+        self.tool.prompt_beside(sent)
+    }
+
     fn parts(&self) -> Vec<(String, String)> {
         self.tool.parts()
     }

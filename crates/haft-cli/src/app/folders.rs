@@ -1,15 +1,22 @@
 //! The tools of a workspace: built in, and from command folders that may change at any time.
 
-use super::{App, Keys, adjust::adjust};
-use haft_core::{Files, Media, PathArg};
+use super::{
+    App, Keys,
+    adjust::adjust,
+    extensions::Extensions,
+    scripts::{ScriptFolder, Scripts},
+};
+use haft_core::{Files, Media, PathArg, RealPath};
 use haft_os::{FolderWatch, OsMedia, OsProcesses, host};
 use haft_runtime::{
     Catalogue, Handle, Problem, Registrar,
     find::tool_search,
+    hooks::Hook,
     settings::{Setting, ToolSandbox, ToolSetting},
     source::command::{CommandFolders, CommandRoot},
     tool_help, undo_tool,
 };
+use haft_script::lent_tools;
 use haft_tools::{ExecSettings, FetchHeader, FetchSettings, ToolSettings};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -41,11 +48,14 @@ struct Inner {
     settings: BTreeMap<String, ToolSetting>,
     keys: Keys,
     paths: Vec<PathBuf>,
+    scripts: Scripts,
     sources: Mutex<Sources>,
 }
 
 struct Sources {
     folders: Vec<CommandFolders>,
+    modules: Vec<ScriptFolder>,
+    extensions: Extensions,
     /// Settings put over tools.
     adjusted: BTreeMap<String, Handle>,
 }
@@ -62,12 +72,15 @@ impl Tools {
         problems.extend(exec_problems(app));
         problems.extend(app.credential_problems());
         catalogue.report("settings", problems);
+        let scripts = Scripts { engine: app.engine()?, state: app.state() };
+        let code = app.code_tool(Arc::clone(&scripts.engine));
         let built_in = haft_tools::tools_with(
             ToolSettings { fetch: fetch(app), exec: exec(app), ..ToolSettings::default() },
             media(app),
         )
         .into_iter()
-        .chain([tool_help(&catalogue), tool_search(&catalogue), undo_tool()]);
+        .chain([tool_help(&catalogue), tool_search(&catalogue), undo_tool(), code])
+        .chain(lent_tools());
         let adjusted = built_in.map(|tool| match app.settings.tools.get(tool.spec().name.as_ref()) {
             Some(setting) => adjust(tool, setting, &app.keys),
             None => tool,
@@ -77,11 +90,14 @@ impl Tools {
         }
         catalogue.report("sandbox", sandbox_problems(app, &catalogue));
         let roots = roots(app, files.as_ref());
-        let paths = roots.iter().map(|root| PathBuf::from(root.path.absolute())).collect();
+        let extensions = Extensions::new(app, files.as_ref());
+        let watched = roots.iter().map(|root| &root.path).chain(extensions.paths());
+        let paths = watched.map(|path| PathBuf::from(path.absolute())).collect();
+        let modules = roots.iter().cloned().map(ScriptFolder::new).collect();
         let folders = roots.into_iter().map(CommandFolders::new).collect();
-        let sources = Mutex::new(Sources { folders, adjusted: BTreeMap::new() });
+        let sources = Mutex::new(Sources { folders, modules, extensions, adjusted: BTreeMap::new() });
         let (settings, keys) = (app.settings.tools.clone(), app.keys.clone());
-        let inner = Inner { files, settings, keys, paths, sources };
+        let inner = Inner { files, settings, keys, paths, scripts, sources };
         let tools = Self { catalogue, inner: Arc::new(inner) };
         tools.sync();
         Ok(tools)
@@ -94,6 +110,10 @@ impl Tools {
         for folders in &mut sources.folders {
             folders.sync(&self.catalogue, self.inner.files.as_ref());
         }
+        for modules in &mut sources.modules {
+            modules.sync(&self.catalogue, self.inner.files.as_ref(), &self.inner.scripts);
+        }
+        sources.extensions.sync(&self.catalogue, self.inner.files.as_ref(), &self.inner.scripts);
         self.adjust(&mut sources.adjusted);
     }
 
@@ -101,6 +121,21 @@ impl Tools {
     pub(crate) fn roots(&self) -> Vec<CommandRoot> {
         let sources = self.inner.sources.lock().unwrap_or_else(PoisonError::into_inner);
         sources.folders.iter().map(|folders| folders.root().clone()).collect()
+    }
+
+    /// Owners and folders of all extensions, also of those that can't be used.
+    pub(crate) fn extensions(&self) -> Vec<(String, RealPath)> {
+        self.inner.sources.lock().unwrap_or_else(PoisonError::into_inner).extensions.seen().to_vec()
+    }
+
+    /// The hooks that extensions register.
+    pub(crate) fn hooks(&self) -> Vec<Hook> {
+        self.inner.sources.lock().unwrap_or_else(PoisonError::into_inner).extensions.hooks()
+    }
+
+    /// What modules are loaded by.
+    pub(crate) fn scripts(&self) -> &Scripts {
+        &self.inner.scripts
     }
 
     /// The files that the folders are read by.

@@ -11,6 +11,8 @@ pub(crate) struct Home {
     pub(crate) config: PathBuf,
     /// The user's command folders.
     pub(crate) tools: PathBuf,
+    /// The user's extensions.
+    pub(crate) extensions: PathBuf,
     /// Sessions, trust, locks.
     pub(crate) state: PathBuf,
 }
@@ -38,12 +40,18 @@ impl Home {
         let config = folder("XDG_CONFIG_HOME", ".config")?;
         Ok(Self {
             tools: config.join("tools"),
+            extensions: config.join("extensions"),
             config: config.join("config.toml"),
             state: folder("XDG_STATE_HOME", ".local/state")?,
         })
     }
 
     fn under(root: &Path) -> Self {
-        Self { config: root.join("config.toml"), tools: root.join("tools"), state: root.join("state") }
+        Self {
+            config: root.join("config.toml"),
+            tools: root.join("tools"),
+            extensions: root.join("extensions"),
+            state: root.join("state"),
+        }
     }
 }

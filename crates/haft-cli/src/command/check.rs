@@ -1,19 +1,20 @@
-//! `haft check`: what is wrong with command folders, with file, line and fix.
+//! `haft check`: what is wrong with command folders and modules, with file, line and fix.
 
 use crate::{
-    app::{App, Tools, WORKSPACE_ROOTS},
+    app::{App, Tools, WORKSPACE_ROOTS, owner_of},
     cli::CheckArgs,
     print,
     status::Status,
     terminal::clean,
     trouble::Trouble,
 };
-use haft_core::PathArg;
+use haft_core::{PathArg, RealPath};
 use haft_os::host;
 use haft_runtime::{
     Problem, RegisterError,
     source::command::{CommandRoot, CommandTool, load_folder},
 };
+use haft_script::{Discovered, ScriptModule, discover, load_module};
 use serde_json::json;
 use std::{
     path::{Path, PathBuf},
@@ -22,7 +23,7 @@ use std::{
 
 /// The file that makes a folder one of a tool.
 const MANIFEST: &str = "tool.json";
-const FIX: &str = "name a command tool, its folder, or a folder of such folders";
+const FIX: &str = "name a tool, its folder or module, or a folder of such folders";
 
 /// What was found.
 #[derive(Default)]
@@ -40,8 +41,22 @@ struct Findings {
 pub(super) fn check(app: &App, args: &CheckArgs) -> anyhow::Result<Status> {
     let tools = app.tools()?;
     let mut findings = Findings::default();
-    for (root, name) in targets(app, &tools, args.what.as_deref())? {
-        one(&tools, &root, &name, &mut findings);
+    let what = args.what.as_deref();
+    let extensions = extensions(&tools, what)?;
+    let is_named = extensions.iter().any(|(_, is_named)| *is_named);
+    for (owner, _) in &extensions {
+        one_extension(&tools, owner, &mut findings);
+    }
+    let things = match things(app, &tools, what) {
+        _ if is_named => Vec::new(),
+        Err(_) if !extensions.is_empty() => Vec::new(),
+        things => things?,
+    };
+    for thing in things {
+        match thing {
+            Thing::Folder(root, name) => one(&tools, &root, &name, &mut findings),
+            Thing::Module((root, module)) => one_module(&tools, &root, module, &mut findings),
+        }
     }
     if args.what.is_none() {
         // Settings hold tools up too.
@@ -61,6 +76,55 @@ pub(super) fn check(app: &App, args: &CheckArgs) -> anyhow::Result<Status> {
         print::line(&format!("{usable} usable, {aside} set aside, {} problem(s)", findings.problems.len()));
     }
     Ok(if findings.set_aside == 0 { Status::Completed } else { Status::Failed })
+}
+
+/// What is checked by itself.
+enum Thing {
+    Folder(CommandRoot, String),
+    Module(Module),
+}
+
+/// The command folders and modules to check.
+fn things(app: &App, tools: &Tools, what: Option<&str>) -> anyhow::Result<Vec<Thing>> {
+    if let Some(module) = one_named(app, tools, what)? {
+        return Ok(vec![Thing::Module(module)]);
+    }
+    let modules = modules(app, tools, what)?;
+    let folders = match targets(app, tools, what) {
+        Err(_) if !modules.is_empty() => Vec::new(),
+        folders => folders?,
+    };
+    let folders = folders.into_iter().map(|(root, name)| Thing::Folder(root, name));
+    Ok(folders.chain(modules.into_iter().map(Thing::Module)).collect())
+}
+
+/// The owners of the extensions to check: all, the one that is named, or those at a path; and whether it is named.
+fn extensions(tools: &Tools, what: Option<&str>) -> anyhow::Result<Vec<(String, bool)>> {
+    let all = tools.extensions();
+    let Some(what) = what else { return Ok(all.into_iter().map(|(owner, _)| (owner, false)).collect()) };
+    let path = host::real_path(&host::current_dir()?.join(what));
+    let meant = |(owner, folder): (String, RealPath)| {
+        let at = host::real_path(Path::new(&folder.absolute()))?;
+        let is_named = folder.file_name() == what || path.as_ref() == Some(&at);
+        let is_below = path.as_ref().is_some_and(|path| at.starts_with(path));
+        (is_named || is_below).then_some((owner, is_named))
+    };
+    Ok(all.into_iter().filter_map(meant).collect())
+}
+
+/// What was found when the extension was loaded.
+fn one_extension(tools: &Tools, owner: &str, findings: &mut Findings) {
+    let problems = tools.catalogue.problems().into_iter().filter(|problem| problem.source == owner);
+    let problems: Vec<Problem> = problems.collect();
+    let snapshot = tools.catalogue.snapshot();
+    let usable: Vec<String> = snapshot
+        .offers()
+        .filter(|offer| offer.owner.as_ref() == owner)
+        .map(|offer| offer.name.to_string())
+        .collect();
+    findings.set_aside += usize::from(usable.is_empty() && !problems.is_empty());
+    findings.usable.extend(usable);
+    findings.problems.extend(problems);
 }
 
 /// The folders to check, each with its root.
@@ -99,6 +163,119 @@ fn targets(app: &App, tools: &Tools, what: Option<&str>) -> anyhow::Result<Vec<(
         return Err(Trouble::usage(what, FIX).into());
     }
     Ok(found)
+}
+
+/// A module, or why it can't be read, with the folder of tools that it is in.
+type Module = (CommandRoot, Result<ScriptModule, Problem>);
+
+/// The one module that is named, or that a path leads to.
+fn one_named(app: &App, tools: &Tools, what: Option<&str>) -> anyhow::Result<Option<Module>> {
+    let Some(what) = what else { return Ok(None) };
+    let is_name = !what.contains('/') && what != "." && what != "..";
+    let mut named = tools.roots().into_iter().filter(|_| is_name).flat_map(|root| modules_in(tools, &root));
+    let is_meant = |(_, module): &Module| module.as_ref().is_ok_and(|module| module.name == what);
+    if let Some(module) = named.find(is_meant) {
+        return Ok(Some(module));
+    }
+    let Some(path) = host::real_path(&host::current_dir()?.join(what)) else { return Ok(None) };
+    if is_other_file(&path) || has_manifest(&path) {
+        return Ok(None);
+    }
+    let shown = path.strip_prefix(&app.workspace).unwrap_or(&path).to_string_lossy().into_owned();
+    let at = tools.files().resolve(&PathArg(path.to_string_lossy().into_owned()))?;
+    let root = root_at(app, tools, path.parent().unwrap_or(&path))?;
+    Ok(read(tools, &root, (&at, &shown)).map(|module| (root, module)))
+}
+
+/// All modules of the folders of tools in use, or of those at a path.
+fn modules(app: &App, tools: &Tools, what: Option<&str>) -> anyhow::Result<Vec<Module>> {
+    let Some(what) = what else {
+        return Ok(tools.roots().iter().flat_map(|root| modules_in(tools, root)).collect());
+    };
+    let mut found = Vec::new();
+    let Some(path) = host::real_path(&host::current_dir()?.join(what)) else { return Ok(found) };
+    // A folder with a manifest is a tool of another kind, whatever lies in it.
+    if has_manifest(&path) {
+        return Ok(found);
+    }
+    for folder in std::iter::once(path.clone()).chain(WORKSPACE_ROOTS.map(|root| path.join(root))) {
+        if let Some(folder) = host::real_path(&folder).filter(|folder| host::is_folder(folder)) {
+            found.extend(modules_in(tools, &root_at(app, tools, &folder)?));
+        }
+    }
+    Ok(found)
+}
+
+/// A file that is no source of a module.
+fn is_other_file(path: &Path) -> bool {
+    let is_source = path.extension().and_then(|ending| ending.to_str());
+    host::is_file(path) && !is_source.is_some_and(|ending| ["ts", "js", "mts", "mjs"].contains(&ending))
+}
+
+/// One module, or why it can't be read; none where there is none.
+fn read(
+    tools: &Tools,
+    root: &CommandRoot,
+    (at, shown): (&RealPath, &str),
+) -> Option<Result<ScriptModule, Problem>> {
+    match load_module(tools.files(), at, shown) {
+        Ok(module) => module.map(Ok),
+        Err((path, text)) => Some(Err(unreadable(root, (path, text, "make it readable".to_owned())))),
+    }
+}
+
+fn modules_in(tools: &Tools, root: &CommandRoot) -> Vec<Module> {
+    let Discovered { modules, faults } = discover(tools.files(), &root.path, &root.shown);
+    let faults = faults.into_iter().map(|fault| Err(unreadable(root, fault)));
+    modules.into_iter().map(Ok).chain(faults).map(|module| (root.clone(), module)).collect()
+}
+
+fn unreadable(root: &CommandRoot, (path, text, fix): (String, String, String)) -> Problem {
+    Problem {
+        source: owner_of(root),
+        path: Some(path),
+        line: Some(1),
+        text: format!("the module can't be read: {text}"),
+        fix,
+    }
+}
+
+fn one_module(
+    tools: &Tools,
+    root: &CommandRoot,
+    module: Result<ScriptModule, Problem>,
+    findings: &mut Findings,
+) {
+    let module = match module {
+        Ok(module) => module,
+        Err(problem) => {
+            findings.problems.push(problem);
+            findings.set_aside += 1;
+            return;
+        }
+    };
+    let owner = owner_of(root);
+    let before = findings.usable.len();
+    for (found, problems) in tools.scripts().found(&owner, vec![module]) {
+        findings.problems.extend(problems);
+        for found in found {
+            let name = found.tool.spec().model_name();
+            let taken = match tools.catalogue.snapshot().get(&name) {
+                Some(offer) if offer.owner.as_ref() == owner => None,
+                Some(offer) => {
+                    Some(RegisterError::Taken { tool: name.to_string(), owner: offer.owner.to_string() })
+                }
+                None => tools.catalogue.register(Arc::clone(&found.tool), &owner).err(),
+            };
+            match taken {
+                None => findings.usable.push(name.to_string()),
+                Some(error) => findings.problems.push(found.refused(&owner, &error)),
+            }
+        }
+    }
+    if findings.usable.len() == before {
+        findings.set_aside += 1;
+    }
 }
 
 /// The known root of that path, or one made for it.

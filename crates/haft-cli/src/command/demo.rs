@@ -101,8 +101,12 @@ fn app(environment: Environment, common: Common, root: &Path) -> anyhow::Result<
         }
         host::write_new_file(&path, content.as_bytes(), Executable::No)?;
     }
-    let home =
-        Home { config: root.join("config.toml"), tools: root.join("tools"), state: root.join("state") };
+    let home = Home {
+        config: root.join("config.toml"),
+        tools: root.join("tools"),
+        extensions: root.join("extensions"),
+        state: root.join("state"),
+    };
     host::write_new_file(&home.config, RULES.as_bytes(), Executable::No)?;
     let place = Place { workspace: text(&workspace)?, home: None, trusted: false };
     // Named shortly, since the file is gone when the line is read.

@@ -40,9 +40,9 @@ pub(super) fn doctor(app: &App, args: &DoctorArgs) -> anyhow::Result<Status> {
 }
 
 fn all(app: &App, args: &DoctorArgs) -> anyhow::Result<Vec<Finding>> {
-    let (supervisor, git, servers) = block_on(async {
-        let supervisor = machine::supervisor(app).await;
-        Ok((supervisor, programs::git(app).await, servers::servers(app, args.mcp).await))
+    let (supervisor, scripts, git, servers) = block_on(async {
+        let (supervisor, scripts) = (machine::supervisor(app).await, machine::scripts(app).await);
+        Ok((supervisor, scripts, programs::git(app).await, servers::servers(app, args.mcp).await))
     })?;
     let mut findings = vec![machine::kernel(), machine::beneath(), supervisor, machine::control_groups(app)];
     findings.extend(programs::shells(app));
@@ -54,6 +54,7 @@ fn all(app: &App, args: &DoctorArgs) -> anyhow::Result<Vec<Finding>> {
     findings.push(keys::model_keys(app, stored.as_deref().unwrap_or_default()));
     findings.extend(keys::secrets(app, &stored));
     findings.extend(layers::sandbox(app));
+    findings.push(scripts);
     findings.extend(servers);
     Ok(findings)
 }

@@ -12,6 +12,7 @@ mod new;
 mod permissions;
 mod rules;
 mod run;
+mod save_tool;
 mod secret;
 mod serve;
 mod settings_file;
@@ -64,7 +65,9 @@ pub(crate) fn dispatch(cli: Cli, environment: Environment) -> anyhow::Result<Sta
         Command::Tools(args) => tools::tools(&App::load(environment, common)?, &args),
         Command::New(args) => match args.what {
             NewCommand::Tool(args) => new::tool(&App::load(environment, common)?, &args),
+            NewCommand::Extension(args) => new::extension(&App::load(environment, common)?, &args),
         },
+        Command::SaveTool(args) => save_tool::save_tool(&App::load(environment, common)?, &args),
         Command::Check(args) => check::check(&App::load(environment, common)?, &args),
         Command::Test(args) => test::test(&App::load(environment, common)?, &args),
         Command::Serve(args) => match args.how {

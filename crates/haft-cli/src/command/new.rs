@@ -2,7 +2,7 @@
 
 use crate::{
     app::App,
-    cli::{Language, NewToolArgs},
+    cli::{Language, NewExtensionArgs, NewToolArgs},
     print,
     status::Status,
     trouble::Trouble,
@@ -11,47 +11,111 @@ use haft_os::{SystemClock, host, host::Executable};
 use haft_runtime::{
     Pins,
     settings::TrustPins,
-    source::command::{Language as Template, template},
+    source::command::{
+        Language as Template, TemplateError, TemplateFile, extension_template, template, typescript_template,
+    },
 };
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-/// Writes a command folder.
+/// Writes a command folder, or a module.
 ///
 /// # Errors
 /// The name is none for a command folder, or something has it already.
 pub(super) fn tool(app: &App, args: &NewToolArgs) -> anyhow::Result<Status> {
+    let misnamed = |error: TemplateError| {
+        Trouble::usage(error.to_string(), "for example: haft new tool word-stats --lang python")
+    };
     let language = match args.lang {
         Language::Bash => Template::Bash,
         Language::Python => Template::Python,
         Language::Node => Template::Node,
+        Language::Typescript => {
+            let text = typescript_template(&args.name).map_err(misnamed)?;
+            return module(app, args, &text);
+        }
     };
-    let files = template(&args.name, language).map_err(|error| {
-        Trouble::usage(error.to_string(), "for example: haft new tool word-stats --lang python")
-    })?;
-    if let Some(offer) = app.tools()?.catalogue.snapshot().get(&args.name) {
-        let what = format!("there is a tool \"{}\" already, by {}", args.name, offer.owner);
-        return Err(Trouble::usage(what, "choose another name").into());
-    }
-    let root = if args.user { app.home.tools.clone() } else { app.workspace.join(".haft/tools") };
+    let files = template(&args.name, language).map_err(misnamed)?;
+    let root = root(app, args)?;
     let folder = root.join(&args.name);
-    if host::real_path(&folder).is_some() {
-        let what = format!("{} exists already", folder.display());
-        return Err(Trouble::usage(what, "choose another name, or remove the folder").into());
-    }
+    refuse_existing(&folder)?;
     host::make_dirs(&folder)?;
     for file in &files {
         let executable = if file.executable { Executable::Yes } else { Executable::No };
         host::write_new_file(&folder.join(file.path), file.content.as_bytes(), executable)?;
     }
-    pin(app, &args.name)?;
-    print::line(&format!("made {}", folder.display()));
+    tell(app, &args.name, (&folder, &files))
+}
+
+/// Writes a module.
+///
+/// # Errors
+/// As [`tool`].
+pub(super) fn module(app: &App, args: &NewToolArgs, text: &str) -> anyhow::Result<Status> {
+    let root = root(app, args)?;
+    let file = root.join(format!("{}.ts", args.name));
+    refuse_existing(&file)?;
+    refuse_existing(&root.join(&args.name))?;
+    host::make_dirs(&root)?;
+    host::write_new_file(&file, text.as_bytes(), Executable::No)?;
+    tell(app, &args.name, (&file, &[]))
+}
+
+/// Writes an extension.
+///
+/// # Errors
+/// As [`tool`].
+pub(super) fn extension(app: &App, args: &NewExtensionArgs) -> anyhow::Result<Status> {
+    let files = extension_template(&args.name)
+        .map_err(|error| Trouble::usage(error.to_string(), "for example: haft new extension my-pack"))?;
+    refuse_taken(app, &args.name)?;
+    let root = if args.user { app.home.extensions.clone() } else { app.workspace.join(".haft/extensions") };
+    let folder = root.join(&args.name);
+    refuse_existing(&folder)?;
+    host::make_dirs(&folder)?;
     for file in &files {
+        host::write_new_file(&folder.join(file.path), file.content.as_bytes(), Executable::No)?;
+    }
+    tell(app, &args.name, (&folder, &files))
+}
+
+/// Where the new tool goes.
+///
+/// # Errors
+/// There is a tool of that name.
+fn root(app: &App, args: &NewToolArgs) -> anyhow::Result<PathBuf> {
+    refuse_taken(app, &args.name)?;
+    Ok(if args.user { app.home.tools.clone() } else { app.workspace.join(".haft/tools") })
+}
+
+fn refuse_taken(app: &App, name: &str) -> anyhow::Result<()> {
+    if let Some(offer) = app.tools()?.catalogue.snapshot().get(name) {
+        let what = format!("there is a tool \"{name}\" already, by {}", offer.owner);
+        return Err(Trouble::usage(what, "choose another name").into());
+    }
+    Ok(())
+}
+
+fn refuse_existing(path: &Path) -> Result<(), Trouble> {
+    if host::real_path(path).is_none() {
+        return Ok(());
+    }
+    Err(Trouble::usage(format!("{} exists already", path.display()), "choose another name, or remove it"))
+}
+
+/// Lets the new tool be known, and says what comes next.
+fn tell(app: &App, name: &str, (made, files): (&Path, &[TemplateFile])) -> anyhow::Result<Status> {
+    pin(app, name)?;
+    print::line(&format!("made {}", made.display()));
+    for file in files {
         print::line(&format!("  {}", file.path));
     }
     print::line("next:");
-    print::line(&format!("  haft test {}", args.name));
-    print::line(&format!("  haft call {} '{{\"text\":\"a b\"}}'", args.name));
-    print::line(&format!("  haft check {}", args.name));
+    print::line(&format!("  haft test {name}"));
+    print::line(&format!("  haft call {name} '{{\"text\":\"a b\"}}'"));
+    print::line(&format!("  haft check {name}"));
     print::line("Once you change it, its next call asks and shows what changed.");
     Ok(Status::Completed)
 }

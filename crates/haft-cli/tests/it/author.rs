@@ -41,6 +41,11 @@ fn a_new_node_tool_works() {
 }
 
 #[test]
+fn a_new_typescript_tool_works_without_node() {
+    new_test_call("typescript");
+}
+
+#[test]
 fn a_name_that_breaks_the_rule_is_told_the_rule() {
     let place = Place::new();
     let ran = place.run(&["new", "tool", "x.y", "--lang", "bash"]).with(2);

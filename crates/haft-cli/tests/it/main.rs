@@ -11,8 +11,10 @@
 mod always;
 mod author;
 mod calls;
+mod code;
 mod deny_paths;
 mod explain;
+mod extensions;
 mod folders;
 mod import;
 mod jobs;
@@ -23,6 +25,7 @@ mod reports;
 mod resume;
 mod rules;
 mod sandbox;
+mod scripts;
 mod secrets;
 mod serving;
 mod stored;

@@ -211,3 +211,26 @@ fn a_person_moves_what_runs_to_the_background() {
     assert!(ran.out.contains("the user moved it to the background"), "{ran:?}");
     assert!(ran.out.lines().any(|line| line.starts_with("job-1") && line.contains("runs")), "{ran:?}");
 }
+
+/// Starts a script that writes, and answers the question for the write.
+fn scripted(place: &Place, typed: &str) -> Ran {
+    let mut terminal = Terminal::new();
+    let script = "const a = 1;\nawait tools.write({ path: 'a.txt', content: 'new' });\n'after'";
+    let input = serde_json::json!({"script": script}).to_string();
+    let child = terminal.start(place.command(&["call", "--json", "code", &input]));
+    terminal.until(MENU);
+    terminal.key_in(typed);
+    ended(child)
+}
+
+#[test]
+fn a_script_waits_for_the_answer_to_a_call_it_makes_and_a_refusal_ends_it() {
+    let place = Place::new();
+    let object = scripted(&place, "d\n").with(1).json();
+    let text = object["content"].to_string();
+    assert!(text.contains("Tool use denied by user: write") && !text.contains("after"), "{text}");
+    assert_eq!(place.read("a.txt"), None);
+    let object = scripted(&place, "o\n").with(0).json();
+    assert!(object["content"].to_string().contains("after"), "{object}");
+    assert_eq!(place.read("a.txt").as_deref(), Some("new"));
+}

@@ -1,6 +1,7 @@
 //! Starts a command: pipes, environment, folder, supervisor; and says why where that fails.
 
 use super::{
+    OsProcesses,
     cgroup::Group,
     control::{Control, START, Stay},
     limits::{Bounds, Limits},
@@ -161,16 +162,21 @@ impl Prepared {
     }
 }
 
+/// How a command is given its input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Given {
+    /// What it says, what its tether gives, and then the end.
+    Once,
+    /// By whoever talks with it, for as long as they do.
+    Talk,
+}
+
 /// Starts the command. Blocks until the program is executed; must be in a tokio runtime.
 ///
 /// # Errors
 /// As [`haft_core::Processes::run`].
-pub(super) fn launch(
-    command: Command,
-    environment: &Environment,
-    sandbox: Option<&Sandbox>,
-    limits: Limits,
-) -> Result<Launched, Failure> {
+pub(super) fn launch(command: Command, own: &OsProcesses, given: Given) -> Result<Launched, Failure> {
+    let (environment, sandbox, limits) = (&*own.environment, own.sandbox.as_deref(), own.limits);
     let Some((program, arguments)) = command.argv.split_first() else {
         return Err(Failure::invalid("the command is empty; name a program to run"));
     };
@@ -202,7 +208,7 @@ pub(super) fn launch(
         None => (None, None),
     };
     let frames = plan.as_ref().map_or(0, Plan::frames);
-    let mut plumbed = plumb(&mut os, &command).map_err(|fault| no_pipe(&fault))?;
+    let mut plumbed = plumb(&mut os, &command, given).map_err(|fault| no_pipe(&fault))?;
     let lock = match &rest {
         Some((_, _, scene)) if command.keep => scene.held_apart().map_err(|fault| no_pipe(&fault))?,
         _ => None,
@@ -211,14 +217,14 @@ pub(super) fn launch(
     let is_own_user = plan.as_ref().is_some_and(Plan::is_own_user);
     let bounds = Bounds::new(limits, group.as_ref(), is_own_user);
     let is_loose = bounds.are_loose(group.as_ref());
-    let given = supervisor::Given {
+    let passed = supervisor::Given {
         control: &plumbed.theirs,
         folder: &folder,
         terminal: command.terminal.is_some(),
         stay: plumbed.remains.take().map(|output| supervisor::Remains { output, lock }),
     };
     let around = Around { plan, bounds };
-    supervisor::put_between(&mut os, given, around).map_err(|fault| no_pipe(&fault))?;
+    supervisor::put_between(&mut os, passed, around).map_err(|fault| no_pipe(&fault))?;
     let mut os = TokioCommand::from(os);
     let mut child = os.spawn().map_err(|fault| match plumbed.control.failed_step() {
         Some((step, errno)) => no_sandbox(step, errno),
@@ -325,7 +331,7 @@ struct Plumbed {
 }
 
 /// Makes the pipes or the terminal and hands the command its ends.
-fn plumb(os: &mut StdCommand, command: &Command) -> io::Result<Plumbed> {
+fn plumb(os: &mut StdCommand, command: &Command, given: Given) -> io::Result<Plumbed> {
     if let Some(size) = command.terminal {
         return at_terminal(os, command.keep, Pty::open(size)?);
     }
@@ -342,7 +348,7 @@ fn plumb(os: &mut StdCommand, command: &Command) -> io::Result<Plumbed> {
         Some(Receiver::from_owned_fd(err.into())?)
     };
     os.stdout(writer);
-    let takes_more = command.tether.as_ref().is_some_and(Tether::takes_input);
+    let takes_more = given == Given::Talk || command.tether.as_ref().is_some_and(Tether::takes_input);
     let input = if takes_more || !command.stdin.is_empty() {
         let (reader, input) = io::pipe()?;
         os.stdin(reader);

@@ -23,6 +23,7 @@ mod silence;
 pub(crate) mod stat;
 mod storm;
 mod supervisor;
+mod talk;
 mod tree;
 
 pub use cgroup::ControlGroups;
@@ -34,7 +35,7 @@ use crate::{
     sandbox::{Plan, Sandbox, Through},
 };
 use control::Record;
-use haft_core::{BoxFuture, Cancel, Command, Confined, Exit, Failure, FailureKind, Processes, Stdio};
+use haft_core::{BoxFuture, Cancel, Command, Confined, Exit, Failure, FailureKind, Processes, Stdio, Talk};
 use std::{
     future::pending,
     io::Read as _,
@@ -101,11 +102,9 @@ impl Processes for OsProcesses {
                 return Err(Failure::cancelled());
             }
             let deadline = command.deadline.and_then(|time| Instant::now().checked_add(time));
-            let environment = Arc::clone(&self.environment);
+            let own = self.clone();
             // Forking takes its time in a large process, and executing may hang on a network's file system.
-            let (sandbox, limits) = (self.sandbox.clone(), self.limits);
-            let launching =
-                spawn_blocking(move || launch::launch(command, &environment, sandbox.as_deref(), limits));
+            let launching = spawn_blocking(move || launch::launch(command, &own, launch::Given::Once));
             let _not_started = AbortOnDrop(launching.abort_handle());
             let launched = select! {
                 biased;
@@ -119,6 +118,21 @@ impl Processes for OsProcesses {
                 )),
             };
             run::Run::new(launched, output).finish(cancel, deadline).await
+        })
+    }
+
+    fn talk(&self, command: Command) -> BoxFuture<'_, Result<Talk, Failure>> {
+        Box::pin(async move {
+            let first = command.stdin.clone();
+            let own = self.clone();
+            let launching = spawn_blocking(move || launch::launch(command, &own, launch::Given::Talk));
+            let _not_started = AbortOnDrop(launching.abort_handle());
+            let launched = launching.await.map_err(|fault| {
+                Failure::internal("the command couldn't be started").diagnose(fault.to_string())
+            })??;
+            let mut talk = talk::begin(launched)?;
+            talk.input.write(&first).await?;
+            Ok(talk)
         })
     }
 }

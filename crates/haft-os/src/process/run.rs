@@ -72,6 +72,11 @@ impl Feed {
         }
     }
 
+    /// The end of the pipe itself, for whoever gives the input by themselves.
+    pub(super) fn into_sender(self) -> Sender {
+        self.sender
+    }
+
     fn rest(&self) -> &[u8] {
         self.bytes.get(self.written..).unwrap_or_default()
     }

@@ -7,6 +7,7 @@
 
 mod aside;
 mod bubblewrap;
+mod closed;
 mod enter;
 mod git_config;
 mod hidden;
@@ -29,6 +30,7 @@ mod sockets;
 mod watch;
 
 pub(crate) use bubblewrap::{INSIDE, Message, Through, serves};
+pub use closed::close_off;
 pub(crate) use enter::{build, clone_flags, give_up_rights, go_to_folder, listen, lock, map_ids};
 pub(crate) use plan::{Layers, Plan};
 pub(crate) use proxy::{Proxy, variables};

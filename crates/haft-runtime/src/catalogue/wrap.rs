@@ -82,6 +82,10 @@ impl AnyTool for Tightened {
         self.inner.starts_processes()
     }
 
+    fn prompt_beside(&self, sent: &dyn Fn() -> Vec<(Arc<str>, Arc<Spec>)>) -> Option<String> {
+        self.outer.prompt_beside(sent)
+    }
+
     fn parts(&self) -> Vec<(String, String)> {
         self.inner.parts()
     }

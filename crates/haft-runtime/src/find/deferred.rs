@@ -3,7 +3,7 @@
 use crate::{Offer, Session, Snapshot};
 use haft_core::{Exposure, Output};
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, fmt::Write};
+use std::{collections::BTreeMap, fmt::Write, sync::Arc};
 
 /// The key of the session's state that says, with a tool's name behind it, that the tool was looked up or called.
 pub(crate) const LOADED: &str = "loaded";
@@ -83,7 +83,15 @@ impl Session {
 
     /// What the model reads about a tool.
     pub fn prompt_of(&self, offer: &Offer, snapshot: &Snapshot) -> String {
-        self.deferral().prompt(offer, snapshot, &|other| self.denies(other))
+        // As with the listing, by what is sent unasked: what was looked up meanwhile changes no prompt.
+        let sent = || {
+            let of_scripts = |other: &Offer| other.spec().exposure == Exposure::Code;
+            let is_shown = |other: &&Offer| self.deferral().sends(other, snapshot) || of_scripts(other);
+            let shown = snapshot.offers().filter(is_shown).filter(|other| !self.denies(other));
+            shown.map(|other| (Arc::clone(&other.name), Arc::clone(other.spec()))).collect::<Vec<_>>()
+        };
+        let beside = offer.tool.prompt_beside(&sent);
+        beside.unwrap_or_else(|| self.deferral().prompt(offer, snapshot, &|other| self.denies(other)))
     }
 
     fn has_loaded(&self, name: &str) -> bool {

@@ -65,6 +65,15 @@ impl Snapshot {
     pub fn index(&self) -> ToolIndex {
         ToolIndex::build(self.offers().filter(|offer| is_found(offer)).map(Document::of))
     }
+
+    /// An index of the tools that a script may find.
+    pub(crate) fn index_of_scripts(&self) -> ToolIndex {
+        let is_callable = |offer: &&Offer| {
+            let spec = offer.spec();
+            spec.code_mode && (is_found(offer) || spec.exposure == Exposure::Code)
+        };
+        ToolIndex::build(self.offers().filter(is_callable).map(Document::of))
+    }
 }
 
 fn is_found(offer: &Offer) -> bool {

@@ -1,7 +1,8 @@
 //! What a call may know of its session.
 
 use super::Session;
-use haft_core::{Change, ChangedBy, Failure, JobView, RealPath, Seen, SessionView, StateFolder};
+use crate::find::Query;
+use haft_core::{Change, ChangedBy, Failure, JobView, RealPath, Seen, SessionView, Spec, StateFolder};
 use serde_json::Value;
 use std::{borrow::Cow, sync::Arc};
 
@@ -41,6 +42,20 @@ impl SessionView for Session {
 
     fn changes(&self) -> Vec<ChangedBy> {
         self.known_changes()
+    }
+
+    fn tools(&self) -> Vec<(Arc<str>, Arc<Spec>)> {
+        let snapshot = self.snapshot();
+        let offered = snapshot.offers().filter(|offer| !self.denies(offer));
+        offered.map(|offer| (Arc::clone(&offer.name), Arc::clone(offer.spec()))).collect()
+    }
+
+    fn find(&self, words: &str, most: usize) -> (Vec<Arc<str>>, usize) {
+        let snapshot = self.snapshot();
+        let is_offered = |name: &str| snapshot.get(name).is_some_and(|offer| !self.denies(offer));
+        let found = snapshot.index_of_scripts().search(&Query::parse(words), most, is_offered);
+        let more = found.more.saturating_add(found.hits.len().saturating_sub(most));
+        (found.hits.into_iter().take(most).map(|hit| hit.name).collect(), more)
     }
 
     fn content(&self, hash: &str) -> Option<Vec<u8>> {

@@ -3,7 +3,8 @@
 pub(super) mod unmatchable;
 
 use super::{
-    ModelSetting, Origin, Place, Placed, SandboxSetting, Setting, SettingsSource, TaintSetting, ToolSetting,
+    CodeSetting, ModelSetting, Origin, Place, Placed, SandboxSetting, Setting, SettingsSource, TaintSetting,
+    ToolSetting,
     section::{Document, Limit, List, Section},
 };
 use crate::{catalogue::Problem, find::Deferral, hooks::Hook};
@@ -14,7 +15,7 @@ use toml::de::DeTable;
 use unmatchable::unmatchable;
 
 /// What can stand at the root.
-const SECTIONS: [&str; 10] = [
+const SECTIONS: [&str; 11] = [
     "permissions",
     "tools",
     "environment",
@@ -25,6 +26,7 @@ const SECTIONS: [&str; 10] = [
     "sandbox",
     "secrets",
     "discovery",
+    "code",
 ];
 /// What the contract has and this version doesn't act on.
 const LATER: [&str; 2] = ["mcp", "openapi"];
@@ -52,6 +54,7 @@ pub(super) struct Layer {
     pub(super) taint: TaintSetting,
     pub(super) defer: Option<Setting<Deferral>>,
     pub(super) sandbox: SandboxSetting,
+    pub(super) code: CodeSetting,
     pub(super) mask: Option<Setting<bool>>,
     pub(super) passphrase_command: Option<Setting<Vec<String>>>,
     pub(super) hooks: Vec<Hook>,
@@ -127,6 +130,9 @@ impl Layer {
         }
         if let Some(section) = root.section("sandbox") {
             self.sandbox = SandboxSetting::read(&section, place);
+        }
+        if let Some(section) = root.section("code") {
+            self.code = CodeSetting::read(&section);
         }
         if let Some(section) = root.section("secrets") {
             section.only(&["mask", "passphraseCommand"]);

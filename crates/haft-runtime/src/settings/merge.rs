@@ -1,8 +1,8 @@
 //! All settings that hold for one workspace.
 
 use super::{
-    ModelSetting, Place, Placed, SandboxSetting, Scope, Setting, SettingsSource, TaintSetting, ToolSetting,
-    load::Layer,
+    CodeSetting, ModelSetting, Place, Placed, SandboxSetting, Scope, Setting, SettingsSource, TaintSetting,
+    ToolSetting, load::Layer,
 };
 use crate::{
     catalogue::{Problem, ToolSet},
@@ -48,6 +48,8 @@ pub struct Settings {
     pub defer: Option<Setting<Deferral>>,
     /// What commands are kept from.
     pub sandbox: SandboxSetting,
+    /// What one script of code mode may use.
+    pub code: CodeSetting,
     /// Whether secrets are masked in what leaves a call; they are unless this says otherwise.
     pub mask: Option<Setting<bool>>,
     /// The program that gives the passphrase of stored credentials, with its arguments.
@@ -109,6 +111,7 @@ impl Settings {
         for (name, credential) in layer.set_env {
             self.set_env.entry(name).or_insert(credential);
         }
+        self.code.add_weaker(layer.code);
         self.mask = self.mask.take().or(layer.mask);
         self.passphrase_command = self.passphrase_command.take().or(layer.passphrase_command);
         self.problems.append(&mut layer.problems);

@@ -4,6 +4,7 @@
 //! Keeps the invariant "an untrusted workspace can only tighten": what a workspace brings counts whole only
 //! once its user said `haft trust`, which [`TrustFile`] remembers.
 
+mod code;
 mod edit;
 mod examples;
 mod hook;
@@ -22,6 +23,7 @@ mod taint;
 mod tool;
 mod trust;
 
+pub use code::CodeSetting;
 pub use edit::{Added, Additions, EditError, HookEntry, HookTarget};
 pub use examples::{Expected, RuleExample, RuleFile};
 pub use import::{HookFate, ImportError, ImportNote, Imported, ImportedHook, ImportedRule};

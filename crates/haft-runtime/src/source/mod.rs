@@ -3,3 +3,8 @@
 //! Each source sets bad tools aside with a problem that names file and line; none can take another down.
 
 pub mod command;
+mod extension;
+mod registered;
+
+pub use extension::{ExtensionManifest, parse_extension};
+pub use registered::{Found, Registered, Synced};

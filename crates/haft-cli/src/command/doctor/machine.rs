@@ -54,6 +54,29 @@ pub(super) async fn supervisor(app: &App) -> Finding {
     }
 }
 
+/// Whether the engine for scripts starts, and what it isn't kept from.
+pub(super) async fn scripts(app: &App) -> Finding {
+    let gaps = match app.engine() {
+        Ok(engine) => engine.gaps().await,
+        Err(failure) => Err(failure),
+    };
+    match gaps {
+        Ok(gaps) if gaps.is_empty() => {
+            Finding::ok("scripts", "they run in a child of haft's with no files, network or other programs")
+        }
+        Ok(gaps) => Finding::warning(
+            "scripts",
+            gaps.join("; "),
+            "use a kernel with seccomp, and a container that lets it be used",
+        ),
+        Err(failure) => Finding::fault(
+            "scripts",
+            failure.diagnostic.unwrap_or(failure.text),
+            "allow haft to start itself; a filter of this container may stop it",
+        ),
+    }
+}
+
 /// What a program says, of which only the beginning is read, and how it ended.
 ///
 /// # Errors

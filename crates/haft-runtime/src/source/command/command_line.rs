@@ -1,10 +1,11 @@
 //! What a tool runs, as its manifest writes it.
 
+use super::Hosted;
 use haft_core::shell_word;
 use serde::Deserialize;
 use std::fmt;
 
-/// A command: a line for the shell, or a program with its arguments.
+/// A command: a line for the shell, a program with its arguments, or a module under a runtime.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "expected a string or a list of strings")]
 pub enum CommandLine {
@@ -12,6 +13,9 @@ pub enum CommandLine {
     Shell(String),
     /// Run without a shell.
     Argv(Vec<String>),
+    /// Run by a runtime of the user's. It is never written as a command.
+    #[serde(skip)]
+    Module(Hosted),
 }
 
 impl CommandLine {
@@ -26,6 +30,7 @@ impl CommandLine {
                 }
                 words
             }
+            Self::Module(hosted) => hosted.argv(),
         }
     }
 
@@ -38,6 +43,7 @@ impl CommandLine {
                 Some(word).filter(|word| word.chars().all(plain))?
             }
             Self::Argv(words) => words.first()?,
+            Self::Module(_) => return None,
         };
         Some(first).filter(|program| is_in_folder(program))
     }
@@ -56,6 +62,7 @@ impl fmt::Display for CommandLine {
                 let words: Vec<_> = words.iter().map(|word| shell_word(word)).collect();
                 f.write_str(&words.join(" "))
             }
+            Self::Module(hosted) => write!(f, "{hosted}"),
         }
     }
 }

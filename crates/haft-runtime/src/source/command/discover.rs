@@ -1,7 +1,7 @@
 //! Finds the command folders of a root; one bad folder never affects another.
 
 use super::{
-    CommandTool, Manifest, ManifestText,
+    CommandLine, CommandTool, Manifest, ManifestText,
     content::{self, Hashed},
     parse,
 };
@@ -100,7 +100,7 @@ pub fn load_folder(files: &dyn Files, root: &CommandRoot, name: &str) -> (Option
         Err(problems) => return (None, problems),
     };
     let mut problems = std::mem::take(&mut manifest.warnings);
-    if let Err((text, fix)) = check_program(files, &folder, &manifest) {
+    if let Err((text, fix)) = check_program(files, &folder, &mut manifest) {
         problems.push(from.problem(manifest.command_line, text, fix));
         return (None, problems);
     }
@@ -126,10 +126,11 @@ fn tool(
 ) -> CommandTool {
     CommandTool {
         spec: Arc::new(manifest.spec),
+        // What a module prints besides would break its events.
+        merged: root.merged && !matches!(manifest.command, CommandLine::Module(_)),
         command: manifest.command,
         output: manifest.output,
         folder,
-        merged: root.merged,
         hash: hashed.hash,
         entries: hashed.entries.into(),
         path,
@@ -162,8 +163,15 @@ fn read_manifest(files: &dyn Files, folder: &RealPath) -> Result<Option<String>,
     Ok(Some(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned)))
 }
 
-/// Whether the program in the folder that the command starts is there and can be executed.
-fn check_program(files: &dyn Files, folder: &RealPath, manifest: &Manifest) -> Result<(), (String, String)> {
+/// Whether the program in the folder that the command starts is there and can be executed; of a module, its main file.
+fn check_program(
+    files: &dyn Files,
+    folder: &RealPath,
+    manifest: &mut Manifest,
+) -> Result<(), (String, String)> {
+    if let CommandLine::Module(hosted) = &mut manifest.command {
+        return hosted.find_main(files, folder);
+    }
     let Some(program) = manifest.command.own_program() else {
         return Ok(());
     };

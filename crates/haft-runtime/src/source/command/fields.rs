@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Every field that stands at the root.
-const KNOWN: [&str; 40] = [
+const KNOWN: [&str; 42] = [
     "$schema",
     "name",
     "namespace",
@@ -45,6 +45,8 @@ const KNOWN: [&str; 40] = [
     "examples",
     "policy",
     "command",
+    "runtime",
+    "main",
     "output",
     "$comment",
 ];

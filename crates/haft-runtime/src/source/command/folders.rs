@@ -1,36 +1,23 @@
 //! Keeps the catalogue in step with the folders of one root.
 
-use super::{CommandRoot, CommandTool, load};
-use crate::catalogue::{Catalogue, Handle, Problem, RegisterError};
+use super::{CommandRoot, load};
+use crate::{
+    catalogue::Catalogue,
+    source::{Found, Registered, Synced},
+};
 use haft_core::Files;
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 /// The registered tools of one root. Dropping it takes them out of the catalogue.
 pub struct CommandFolders {
     root: CommandRoot,
-    kept: BTreeMap<Arc<str>, Kept>,
-}
-
-struct Kept {
-    hash: Arc<str>,
-    _handle: Handle,
-}
-
-/// What a sync changed, by tool name.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Synced {
-    /// New tools.
-    pub added: Vec<Arc<str>>,
-    /// Tools whose folder changed.
-    pub changed: Vec<Arc<str>>,
-    /// Tools that are gone, or can't be used any more.
-    pub removed: Vec<Arc<str>>,
+    registered: Registered,
 }
 
 impl CommandFolders {
     /// Nothing is read before the first sync.
     pub fn new(root: CommandRoot) -> Self {
-        Self { root, kept: BTreeMap::new() }
+        Self { root, registered: Registered::default() }
     }
 
     /// Its root.
@@ -43,57 +30,13 @@ impl CommandFolders {
     /// Blocking: call it off the async threads.
     pub fn sync(&mut self, catalogue: &Catalogue, files: &dyn Files) -> Synced {
         let loaded = load(files, &self.root);
-        let mut problems = loaded.problems;
-        let mut before = std::mem::take(&mut self.kept);
-        let mut synced = Synced::default();
-        for tool in loaded.tools {
-            let name = Arc::clone(&tool.spec.name);
-            let old = before.remove(&name);
-            if old.as_ref().is_some_and(|kept| kept.hash == tool.hash) {
-                self.kept.extend(old.map(|kept| (name, kept)));
-                continue;
-            }
-            match self.register(catalogue, &tool) {
-                Ok(kept) => {
-                    let list = if old.is_some() { &mut synced.changed } else { &mut synced.added };
-                    list.push(Arc::clone(&name));
-                    self.kept.insert(name, kept);
-                }
-                Err(problem) => {
-                    synced.removed.extend(old.map(|_| name));
-                    problems.push(problem);
-                }
-            }
-        }
-        synced.removed.extend(before.into_keys());
-        catalogue.report(&self.root.owner, problems);
-        synced
-    }
-
-    fn register(&self, catalogue: &Catalogue, tool: &CommandTool) -> Result<Kept, Problem> {
-        let hash = Arc::clone(&tool.hash);
-        let registered =
-            catalogue.register_hashed(Arc::new(tool.clone()), &self.root.owner, Some(Arc::clone(&hash)));
-        registered.map(|handle| Kept { hash, _handle: handle }).map_err(|error| self.refused(tool, &error))
-    }
-
-    fn refused(&self, tool: &CommandTool, error: &RegisterError) -> Problem {
-        let rename = "choose another name for the tool and its folder";
-        let (text, fix) = match error {
-            RegisterError::Taken { tool, owner } if owner == "core" => (
-                format!("\"{tool}\" hides a built-in: the built-in wins, and this folder is set aside"),
-                rename,
-            ),
-            RegisterError::Taken { .. } => (error.to_string(), rename),
-            other => (other.to_string(), "correct the manifest"),
-        };
-        Problem {
-            source: self.root.owner.clone(),
-            path: Some(tool.path.clone()),
-            line: Some(tool.name_line),
-            text,
-            fix: fix.to_owned(),
-        }
+        let found = loaded.tools.into_iter().map(|tool| Found {
+            hash: Arc::clone(&tool.hash),
+            path: tool.path.clone(),
+            line: tool.name_line,
+            tool: Arc::new(tool),
+        });
+        self.registered.sync(catalogue, &self.root.owner, (found.collect(), loaded.problems))
     }
 }
 

@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 
 /// The line of each key, by JSON pointer.
 #[derive(Debug, Default)]
-pub(super) struct KeyLines {
+pub(in crate::source) struct KeyLines {
     lines: BTreeMap<String, usize>,
 }
 
 impl KeyLines {
     /// Looks through a text that is valid JSON; in any other the keys up to the fault are found.
-    pub(super) fn scan(text: &str) -> Self {
+    pub(in crate::source) fn scan(text: &str) -> Self {
         let mut scanner = Scanner { text, at: 0, line: 1, path: String::new(), found: Self::default() };
         scanner.value();
         scanner.found
     }
 
     /// The line of a key, else of the nearest key around it, else the first.
-    pub(super) fn line(&self, pointer: &str) -> usize {
+    pub(in crate::source) fn line(&self, pointer: &str) -> usize {
         let mut at = pointer;
         loop {
             if let Some(line) = self.lines.get(at) {

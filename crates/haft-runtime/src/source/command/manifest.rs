@@ -1,7 +1,7 @@
 //! `tool.json`: a tool described by data, read into the declaration that all tools have.
 
 use super::{
-    CommandLine,
+    CommandLine, Hosted, JsRuntime,
     declaration::{check_output_schema, read_spec},
     fields::Fields,
 };
@@ -26,7 +26,7 @@ pub struct ManifestText<'a> {
 }
 
 impl ManifestText<'_> {
-    pub(super) fn problem(&self, line: usize, text: String, fix: String) -> Problem {
+    pub(in crate::source) fn problem(&self, line: usize, text: String, fix: String) -> Problem {
         Problem {
             source: self.owner.to_owned(),
             path: Some(self.path.to_owned()),
@@ -83,11 +83,15 @@ pub fn parse(from: &ManifestText<'_>) -> Result<Manifest, Vec<Problem>> {
     }
     let mut fields = Fields::new(from, root);
     let name = read_name(&mut fields, from.folder);
-    let spec = read_spec(&mut fields, &name);
-    let command = read_command(&mut fields);
-    let output = fields.take(&["output"], "\"text\", \"json\" or \"events\"").unwrap_or_default();
+    let mut spec = read_spec(&mut fields, &name);
+    let command = read_command(&mut fields, &spec);
+    let is_module = matches!(command, Some(CommandLine::Module(_)));
+    // Code of many strangers: what it may change holds for it, whatever it is.
+    spec.confined |= is_module;
+    let output = read_output(&mut fields, is_module);
     let spec = check_output_schema(&mut fields, spec, output);
-    let (name_line, command_line) = (fields.line("/name"), fields.line("/command"));
+    let command_at = if is_module { "/runtime" } else { "/command" };
+    let (name_line, command_line) = (fields.line("/name"), fields.line(command_at));
     match command {
         Some(command) if fields.faults.is_empty() => {
             Ok(Manifest { spec, command, output, warnings: fields.warnings, name_line, command_line })
@@ -137,8 +141,31 @@ fn kebab(name: &str) -> String {
     if trimmed.is_empty() { "my-tool".to_owned() } else { trimmed.to_owned() }
 }
 
-fn read_command(fields: &mut Fields<'_>) -> Option<CommandLine> {
+/// A module speaks in events, by what stands around it.
+fn read_output(fields: &mut Fields<'_>, is_module: bool) -> OutputForm {
+    let given: Option<OutputForm> = fields.take(&["output"], "\"text\", \"json\" or \"events\"");
+    if !is_module {
+        return given.unwrap_or_default();
+    }
+    if given.is_some_and(|given| given != OutputForm::Events) {
+        let text = "\"output\" is ignored, since a module returns its result";
+        fields.warn("/output", text, "remove it");
+    }
+    OutputForm::Events
+}
+
+fn read_command(fields: &mut Fields<'_>, spec: &Spec) -> Option<CommandLine> {
     let example = "a string for the shell, or a list like [\"./run.sh\"]";
+    if fields.pointer(&["runtime"]).is_some() {
+        return read_module(fields, spec);
+    }
+    if fields.pointer(&["main"]).is_some() {
+        fields.warn(
+            "/main",
+            "\"main\" is only read beside \"runtime\"",
+            "add \"runtime\": \"node\", or remove it",
+        );
+    }
     if fields.pointer(&["command"]).is_none() {
         fields.fault("/command", "\"command\" is missing", format!("add it: {example}"));
         return None;
@@ -147,12 +174,22 @@ fn read_command(fields: &mut Fields<'_>) -> Option<CommandLine> {
     let is_empty = match &command {
         CommandLine::Shell(line) => line.trim().is_empty(),
         CommandLine::Argv(words) => words.first().is_none_or(|program| program.trim().is_empty()),
+        CommandLine::Module(_) => false,
     };
     if is_empty {
         fields.fault("/command", "\"command\" names nothing to run", format!("make it {example}"));
         return None;
     }
     Some(command)
+}
+
+fn read_module(fields: &mut Fields<'_>, spec: &Spec) -> Option<CommandLine> {
+    if let Some(pointer) = fields.pointer(&["command"]) {
+        fields.fault(&pointer, "\"command\" and \"runtime\" both say what runs", "keep one of them");
+    }
+    let main: Option<String> = fields.take(&["main"], "the name of a file, as \"index.mjs\"");
+    let runtime: JsRuntime = fields.take(&["runtime"], "\"node\", \"deno\" or \"bun\"")?;
+    Some(CommandLine::Module(Hosted::new(runtime, main, spec)))
 }
 
 #[cfg(test)]
@@ -241,6 +278,20 @@ mod tests {
         assert_eq!(shown[0], (Some(5), "write \"readOnly\", or remove it"));
         assert_eq!(shown[1], (Some(6), "write \"longRunning\", or remove it"));
         assert!(manifest.warnings[2].fix.contains("[tools.NAME]"));
+    }
+
+    #[test]
+    fn a_module_under_a_runtime_speaks_in_events_and_is_kept_in() {
+        let text = "{\"name\": \"word-stats\", \"description\": \"d\",\n\"runtime\": \"node\", \"output\": \"json\"}";
+        let manifest = read(text).unwrap();
+        assert!(matches!(manifest.command, CommandLine::Module(_)) && manifest.spec.confined);
+        assert_eq!((manifest.output, manifest.command_line), (OutputForm::Events, 2));
+        assert!(manifest.warnings[0].text.contains("\"output\" is ignored"));
+        let both = read(&with("\"runtime\": \"bun\"")).unwrap_err();
+        assert!(both[0].text.contains("both say what runs"), "{both:?}");
+        let perl = text.replace("node", "perl");
+        assert!(read(&perl).unwrap_err()[0].fix.contains("\"deno\""));
+        assert!(!read(&with("\"main\": \"a.mjs\"")).unwrap().spec.confined);
     }
 
     #[test]

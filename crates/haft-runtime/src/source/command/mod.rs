@@ -6,12 +6,14 @@
 mod command_line;
 mod content;
 mod declaration;
+mod declared;
 mod discover;
 mod events;
 #[cfg(test)]
 mod fake;
 mod fields;
 mod folders;
+mod hosted;
 mod lines;
 mod manifest;
 mod run;
@@ -20,8 +22,13 @@ mod template;
 mod tool;
 
 pub use command_line::CommandLine;
+pub use declared::{declared, line_of};
 pub use discover::{CommandRoot, Loaded, load, load_folder};
-pub use folders::{CommandFolders, Synced};
+pub use folders::CommandFolders;
+pub use hosted::{Hosted, JsRuntime};
+pub(super) use lines::KeyLines;
 pub use manifest::{Manifest, ManifestText, OutputForm, parse};
-pub use template::{Language, TemplateError, TemplateFile, template};
+pub use template::{
+    Language, TemplateError, TemplateFile, check_name, extension_template, template, typescript_template,
+};
 pub use tool::CommandTool;

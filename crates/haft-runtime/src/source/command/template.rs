@@ -109,7 +109,41 @@ pub fn template(name: &str, language: Language) -> Result<Vec<TemplateFile>, Tem
     ])
 }
 
-fn check_name(name: &str) -> Result<(), TemplateError> {
+/// The text of a new tool in TypeScript, for a file named after it.
+///
+/// # Errors
+/// As [`template`].
+pub fn typescript_template(name: &str) -> Result<String, TemplateError> {
+    check_name(name)?;
+    Ok(include_str!("template/count.ts").replace("NAME\"", &format!("{name}\"")))
+}
+
+/// The files of a new extension; the folder must have its name.
+///
+/// # Errors
+/// As [`template`].
+pub fn extension_template(name: &str) -> Result<Vec<TemplateFile>, TemplateError> {
+    check_name(name)?;
+    let manifest = json!({
+        "name": name,
+        "version": "0.1.0",
+        "description": "Says a text in small or capital letters.",
+        "main": "main.ts",
+        "activationEvents": ["onStartupFinished"],
+        "permissions": ["storage"]
+    });
+    let main = include_str!("template/extension.ts").replace("NAME\"", &format!("{name}\""));
+    Ok(vec![
+        TemplateFile { path: "extension.json", content: format!("{manifest:#}\n"), executable: false },
+        TemplateFile { path: "main.ts", content: main, executable: false },
+    ])
+}
+
+/// Whether a name can be a folder's or file's of a tool.
+///
+/// # Errors
+/// The rule that it breaks.
+pub fn check_name(name: &str) -> Result<(), TemplateError> {
     ToolName::parse(name).map_err(|error| TemplateError::Name(error.to_string()))?;
     let is_kebab = name
         .split('-')

@@ -91,19 +91,10 @@ impl AnyTool for CommandTool {
     }
 }
 
-/// What a declaration says, field by field; what is as it is for a tool that says nothing is left out.
-fn declared(spec: &Spec) -> Vec<(String, String)> {
-    let silent = serde_json::to_value(Spec::new(Arc::clone(&spec.name), "")).unwrap_or_default();
-    let Ok(Value::Object(fields)) = serde_json::to_value(spec) else { return Vec::new() };
-    let said = fields.into_iter().filter(|(name, value)| silent.get(name) != Some(value));
-    said.map(|(name, value)| {
-        let name = if name == "inputSchema" { "parameters".to_owned() } else { name };
-        match value {
-            Value::String(text) => (name, text),
-            other => (name, other.to_string()),
-        }
-    })
-    .collect()
+/// What a declaration says, by the names that manifests use.
+fn declared(spec: &Spec) -> impl Iterator<Item = (String, String)> {
+    let manifest_name = |name: String| if name == "inputSchema" { "parameters".to_owned() } else { name };
+    spec.said().into_iter().map(move |(name, text)| (manifest_name(name), text))
 }
 
 struct BoundCommand {

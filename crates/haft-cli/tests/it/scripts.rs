@@ -1,0 +1,425 @@
+//! Tools in TypeScript: the shapes that authors know, what they are lent, and what becomes of faulty ones.
+
+use crate::place::{Place, Ran, has_program, left_out};
+use serde_json::{Value, json};
+
+fn call(place: &Place, tool: &str, input: &Value) -> Ran {
+    place.run_with(&["--yes", "call", "--json", tool, "-"], &input.to_string())
+}
+
+fn text(object: &Value) -> String {
+    let blocks = object["content"].as_array().unwrap();
+    blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// What a tool gives.
+#[track_caller]
+fn given(place: &Place, tool: &str, input: &Value) -> String {
+    text(&call(place, tool, input).with(0).json())
+}
+
+/// What a tool fails with.
+#[track_caller]
+fn failed(place: &Place, tool: &str, input: &Value) -> String {
+    text(&call(place, tool, input).with(1).json())
+}
+
+#[test]
+fn ten_lines_with_execute_and_with_a_stream_run_without_node() {
+    let place = Place::new();
+    place.write(
+        ".haft/tools/greet.ts",
+        r#"import type { Tool } from "some-host";
+enum Tone { Plain, Loud }
+export default {
+  name: "greet", description: "Greets.", permission: "auto", riskTier: "safe", mutating: false,
+  inputSchema: { type: "object", properties: { who: { type: "string" } }, required: ["who"] },
+  async execute({ who }: { who: string }, ctx, { signal }) {
+    const tone: Tone = who.endsWith("!") ? Tone.Loud : Tone.Plain;
+    return `hello ${who} ${Tone[tone]} ${signal.aborted}`;
+  },
+} satisfies Tool;
+"#,
+    );
+    place.write(
+        ".haft/tools/steps.ts",
+        r#"import { buildTool } from "some-host";
+export const steps = buildTool({
+  name: "steps", description: "Goes step by step.", inputSchema: { type: "object", properties: {} },
+  async *executeStream(input: unknown, ctx: any) {
+    yield { type: "log", text: "begin" };
+    yield { type: "metric", data: { n: 1 } };
+    yield { type: "partial_output", text: "half" };
+    yield { type: "final", output: { done: true } };
+  },
+});
+"#,
+    );
+    assert_eq!(given(&place, "greet", &json!({"who": "you!"})), "hello you! Loud false");
+    let object = call(&place, "steps", &json!({})).with(0).json();
+    assert_eq!((&object["structured"], text(&object).as_str()), (&json!({"done": true}), "{\"done\":true}"));
+    call(&place, "greet", &json!({})).with(2);
+    let checked = place.run(&["check", "--json"]).with(0).json();
+    assert_eq!(checked["usable"], json!(["greet", "steps"]));
+    let shown = place.run(&["tools", "--json"]).with(0).out;
+    assert!(shown.contains("script:.haft/tools"), "{shown}");
+}
+
+#[test]
+fn other_names_for_the_same_and_several_tools_in_one_file_are_taken() {
+    let place = Place::new();
+    place.write(
+        ".haft/tools/many.js",
+        r#"
+const one = { name: "one", description: () => "The first.", inputSchema: { type: "object" }, isReadOnly: () => true, call: () => "1" };
+class Two { name = "two"; description = "The second."; inputSchema = { type: "object" }; execute() { return [{ type: "text", text: "2" }]; } }
+export default [one, new Two()];
+export const off = { name: "off", description: "Not there.", isEnabled: () => false, execute: () => "" };
+"#,
+    );
+    assert_eq!(given(&place, "one", &json!({})), "1");
+    assert_eq!(given(&place, "two", &json!({})), "2");
+    call(&place, "off", &json!({})).with(2);
+    let shown = place.run(&["tools", "show", "one", "--json"]).with(0).out;
+    assert!(shown.contains("\"readOnly\":true") && shown.contains("The first."), "{shown}");
+}
+
+#[test]
+fn a_folder_with_an_index_has_modules_of_its_own_and_no_packages() {
+    let place = Place::new();
+    place.write(
+        ".haft/tools/sum/index.ts",
+        "import { add } from './lib/add.js';\nimport data from './data.json';\nimport tool from 'any-host';\nexport default tool({ name: 'sum', description: 'd', execute: () => String(add(data.a, data.b)) });\n",
+    );
+    place.write(
+        ".haft/tools/sum/lib/add.ts",
+        "export function add(a: number, b: number): number { return a + b; }\n",
+    );
+    place.write(".haft/tools/sum/data.json", "{\"a\": 1, \"b\": 2}");
+    assert_eq!(given(&place, "sum", &json!({})), "3");
+    place.write(".haft/tools/bad.ts", "import { readFileSync } from 'node:fs';\nexport default { name: 'bad', description: 'd', execute: () => readFileSync('/etc/passwd') };\n");
+    place.write(".haft/tools/pack.ts", "import { pad } from 'left-pad';\nexport default { name: 'pack', description: 'd', execute: () => pad('a') };\n");
+    let listed = place.run(&["tools", "--problems"]).with(0).out;
+    assert!(
+        listed.contains("bad.ts") && listed.contains("no Node") && listed.contains("pack.ts"),
+        "{listed}"
+    );
+    assert_eq!(given(&place, "sum", &json!({})), "3");
+}
+
+#[test]
+fn the_first_use_asks_and_so_does_each_change() {
+    let place = Place::new();
+    let tool = |word: &str| {
+        format!(
+            "export default {{ name: 'says', description: 'd', readOnly: true, execute: () => '{word}' }};\n"
+        )
+    };
+    place.write(".haft/tools/says.ts", &tool("one"));
+    let denied = place.run(&["call", "says"]).with(3);
+    assert!(denied.err.contains("was never used in this workspace"), "{denied:?}");
+    place.run(&["call", "--yes", "says"]).with(0);
+    assert_eq!(place.run(&["call", "says"]).with(0).out, "one\n");
+    place.write(".haft/tools/says.ts", &tool("two"));
+    let denied = place.run(&["call", "says"]).with(3);
+    assert!(denied.err.contains("file says.ts changed"), "{denied:?}");
+    place.run(&["call", "--yes", "says"]).with(0);
+    assert_eq!(place.run(&["call", "says"]).with(0).out, "two\n");
+}
+
+/// A tool with capabilities that does one thing with `ctx`.
+fn lent(place: &Place, name: &str, more: &str, body: &str) {
+    place.write(
+        &format!(".haft/tools/{name}.ts"),
+        &format!(
+            "export default {{ name: '{name}', description: 'd', inputSchema: {{ type: 'object', properties: {{ path: {{ type: 'string' }} }} }}, {more} async execute(input: any, ctx: any) {{ {body} }} }};\n"
+        ),
+    );
+}
+
+#[test]
+fn ctx_has_what_capabilities_lend_and_each_access_is_judged() {
+    let place = Place::new();
+    place.write(".haft/config.toml", "[permissions]\ndeny = ['read(secret/**)']\n");
+    place.write("secret/k", "hidden");
+    place.write("a.txt", "one\ntwo\n");
+    lent(
+        &place,
+        "reads",
+        "capabilities: ['fs.read'],",
+        "const text = await ctx.readFile(input.path); return [text.split('\\n').length, await ctx.hasRead(input.path), typeof ctx.lastReadMtime(input.path)].join();",
+    );
+    assert_eq!(given(&place, "reads", &json!({"path": "a.txt"})), "3,true,number");
+    assert!(
+        failed(&place, "reads", &json!({"path": "secret/k"})).contains("denied"),
+        "a rule holds for what scripts read"
+    );
+    assert!(failed(&place, "reads", &json!({"path": "gone"})).contains("not-found"));
+    lent(&place, "bare", "", "return [await ctx.readFile('a.txt')]");
+    assert!(failed(&place, "bare", &json!({})).contains("it needs the capability fs.read"));
+    lent(
+        &place,
+        "writes",
+        "capabilities: ['fs.read', 'fs.write'],",
+        "await ctx.recordRead(input.path); await ctx.writeFile(input.path, 'three\\n'); return 'ok'",
+    );
+    assert_eq!(given(&place, "writes", &json!({"path": "a.txt"})), "ok");
+    assert_eq!(place.read("a.txt").unwrap(), "three\n");
+    lent(
+        &place,
+        "finds",
+        "capabilities: ['fs.read'],",
+        "return (await ctx.tools.grep({ pattern: 'three', path: 'a.txt' })).includes('three') ? 'found' : 'none'",
+    );
+    assert_eq!(given(&place, "finds", &json!({})), "found");
+    lent(&place, "shells", "capabilities: ['fs.read'],", "return ctx.tools.bash({ command: 'true' })");
+    assert!(failed(&place, "shells", &json!({})).contains("shell.arbitrary"));
+    lent(
+        &place,
+        "posts",
+        "capabilities: ['net.outbound'],",
+        "return ctx.fetch('https://example.com/', { method: 'POST', body: 'x' })",
+    );
+    assert!(failed(&place, "posts", &json!({})).contains("only GET"));
+    lent(&place, "calls-itself", "capabilities: ['tool.meta'],", "return ctx.tools['calls-itself']({})");
+    assert!(failed(&place, "calls-itself", &json!({})).contains("can't be called from inside"));
+    lent(
+        &place,
+        "notes",
+        "",
+        "ctx.session.append('remember'); ctx.log('on it'); return typeof fetch + typeof process",
+    );
+    assert_eq!(given(&place, "notes", &json!({})), "undefinedundefined");
+}
+
+#[test]
+fn a_tool_that_states_its_effects_reaches_those_and_no_others() {
+    let place = Place::new();
+    place.write("a.txt", "one\n");
+    place.write("b.txt", "two\n");
+    let more = "capabilities: ['fs.read', 'fs.write'], effects: { reads: ['{path}'], writes: ['out.txt'] },";
+    lent(
+        &place,
+        "stated",
+        more,
+        "const text = await ctx.readFile(input.path); await ctx.writeFile('out.txt', text); return 'ok'",
+    );
+    assert_eq!(given(&place, "stated", &json!({"path": "a.txt"})), "ok");
+    assert_eq!(place.read("out.txt").unwrap(), "one\n");
+    place.run(&["--yes", "undo"]).with(0);
+    assert_eq!(place.read("out.txt"), None);
+    lent(&place, "strays", more, "return await ctx.readFile('b.txt')");
+    assert!(failed(&place, "strays", &json!({"path": "a.txt"})).contains("hadn't stated"));
+    lent(&place, "more", more, "return await ctx.tools.read({ path: 'b.txt' })");
+    let said = failed(&place, "more", &json!({"path": "a.txt"}));
+    assert!(said.contains("tool.meta") || said.contains("states its effects"), "{said}");
+}
+
+#[test]
+fn a_tool_has_its_own_word_on_an_input() {
+    let place = Place::new();
+    place.write(
+        ".haft/tools/picky.ts",
+        r#"export default {
+  name: "picky", description: "d", permission: "auto", riskTier: "safe", readOnly: true,
+  inputSchema: { type: "object", properties: { n: { type: "number" } } },
+  validateInput: ({ n }) => (n < 0 ? { result: false, message: "n is below zero" } : { result: true }),
+  checkPermissions: async ({ n }) => (n === 1 ? { behavior: "ask", message: "one is odd" } : n === 2 ? { behavior: "deny", message: "two is too much" } : { behavior: "allow" }),
+  execute: ({ n }) => `ran ${n}`,
+};
+"#,
+    );
+    assert_eq!(given(&place, "picky", &json!({"n": 0})), "ran 0");
+    let invalid = call(&place, "picky", &json!({"n": -1})).with(2);
+    assert!(invalid.out.contains("n is below zero"), "{invalid:?}");
+    let asked = place.run(&["call", "picky", "{\"n\": 1}"]).with(3);
+    assert!(asked.err.contains("one is odd"), "{asked:?}");
+    assert!(call(&place, "picky", &json!({"n": 2})).with(3).out.contains("two is too much"));
+}
+
+#[test]
+fn a_stream_has_one_final_and_it_is_last() {
+    let place = Place::new();
+    let last = "yield { type: 'final', output: 'done' };";
+    let log = "yield { type: 'log', text: 'on it' };";
+    for (name, body, rule) in [
+        ("none", log.to_owned(), "without a final event"),
+        ("two", format!("{last}{last}"), "second final event"),
+        ("early", format!("{last}{log}"), "after the final one"),
+        ("empty", "yield { type: 'final' };".to_owned(), "without \"output\""),
+    ] {
+        place.write(
+            &format!(".haft/tools/{name}.ts"),
+            &format!("export default {{ name: '{name}', description: 'd', async *executeStream() {{ {body} }} }};\n"),
+        );
+        let said = failed(&place, name, &json!({}));
+        assert!(said.contains(rule) && said.contains("last"), "{name}: {said}");
+    }
+}
+
+#[test]
+fn a_stopped_tool_hears_its_signal_and_tidies_up() {
+    let place = Place::new();
+    place.write(
+        ".haft/tools/slow.ts",
+        r#"export default {
+  name: "slow", description: "d", timeoutMs: 500,
+  execute: (input, ctx, { signal }) => new Promise((done) => {
+    ctx.registerAbortHook(() => ctx.log("hook"));
+    signal.addEventListener("abort", () => done("stopped"));
+  }),
+  async cleanup(input, ctx) { ctx.log("tidied"); },
+};
+"#,
+    );
+    let object = call(&place, "slow", &json!({})).with(4).json();
+    assert_eq!(object["outcome"], "timed-out", "{object}");
+    for body in [
+        "for (;;) {}",
+        "return new Promise((done) => setInterval(() => {}, 10))",
+        "throw new TypeError('boom')",
+        "return new Promise(() => {})",
+    ] {
+        place.write(
+            ".haft/tools/stuck.ts",
+            &format!("export default {{ name: 'stuck', description: 'd', timeoutMs: 500, execute() {{ {body} }} }};\n"),
+        );
+        let ran = call(&place, "stuck", &json!({}));
+        assert!(ran.status == 4 || ran.status == 1, "{body}: {ran:?}");
+    }
+}
+
+#[test]
+fn each_bad_module_is_named_with_its_line_and_the_others_work() {
+    let place = Place::new();
+    let good = |name: &str| {
+        format!(
+            "export default {{ name: '{name}', description: 'd', readOnly: true, execute: () => 'fine' }};\n"
+        )
+    };
+    place.write(".haft/tools/good.ts", &good("good"));
+    place.write(".haft/tools/read.ts", &good("read"));
+    place.write(".haft/tools/syntax.ts", "export default {\n  name: 'syntax',\n  execute( {\n};\n");
+    place.write(
+        ".haft/tools/throws.ts",
+        "const a: number = 1;\nthrow new Error('boom');\nexport default {};\n",
+    );
+    place.write(".haft/tools/endless.ts", "for (;;) {}\nexport default {};\n");
+    place.write(".haft/tools/waits.ts", "await new Promise(() => {});\nexport default {};\n");
+    place.write(".haft/tools/nothing.ts", "export const a = 1;\n");
+    place.write(
+        ".haft/tools/nameless.ts",
+        "export default {\n  name: 'a.b',\n  description: 'd',\n  execute: () => '' };\n",
+    );
+    place.write(".haft/tools/wrong.ts", "export default {\n  name: 'wrong',\n  description: 'd',\n  riskTier: 'high',\n  execute: () => '' };\n");
+    place.write(".haft/tools/again.ts", &good("good"));
+    let listed = place.run(&["tools", "--problems"]).with(0).out;
+    for part in [
+        "syntax.ts:",
+        "throws.ts:2",
+        "boom",
+        "endless.ts",
+        "waits.ts",
+        "never comes",
+        "nothing.ts",
+        "exports no tool",
+        "Invalid tool name \"a.b\"",
+        "wrong.ts:4",
+        "hides a built-in",
+        "two tools named \"good\"",
+    ] {
+        assert!(listed.contains(part), "no {part:?} in {listed}");
+    }
+    assert_eq!(given(&place, "good", &json!({})), "fine");
+    let checked = place.run(&["check", "--json", ".haft/tools/syntax.ts"]).with(1).json();
+    assert_eq!((&checked["usable"], &checked["setAside"]), (&json!([]), &json!(1)));
+    place.run(&["check", "good"]).with(0);
+}
+
+#[test]
+fn a_script_becomes_a_tool_by_its_call() {
+    let place = Place::new();
+    place.write("a.txt", "TODO one\nTODO two\n");
+    let script = "type Line = string;\nconst text: string = await tools.read({ path: 'a.txt' });\nconsole.log('counted');\n(text.match(/TODO/g) ?? []).length";
+    let ran =
+        place.run_with(&["--yes", "call", "--json", "code", "-"], &json!({"script": script}).to_string());
+    let object = ran.with(0).json();
+    let id = object["call"].as_str().unwrap();
+    let saved =
+        place.run(&["save-tool", id, "count-todos", "--description", "Counts what is to do."]).with(0);
+    assert!(saved.out.contains("count-todos.ts"), "{saved:?}");
+    assert_eq!(given(&place, "count-todos", &json!({})), "counted\n2");
+    assert!(place.run(&["tools", "show", "count-todos"]).with(0).out.contains("Counts what is to do."));
+    let inner = format!("{id}.1");
+    for (words, says) in [
+        (["save-tool", inner.as_str(), "x"], "was one of read"),
+        (["save-tool", "999", "x"], "no call 999"),
+        (["save-tool", "abc", "x"], "is no call"),
+        (["save-tool", id, "X Y"], "no name for"),
+        (["save-tool", id, "count-todos"], "already"),
+    ] {
+        let ran = place.run(&words).with(2);
+        assert!(ran.err.contains(says), "{words:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_module_that_needs_packages_runs_under_node_and_is_kept_in() {
+    if !has_program("node") {
+        left_out("a module under Node", "node");
+        return;
+    }
+    let place = Place::new();
+    let packages = ".haft/tools/node_modules/pad";
+    place.write(&format!("{packages}/package.json"), r#"{"name": "pad", "main": "index.js"}"#);
+    place.write(&format!("{packages}/index.js"), "exports.pad = (text) => text.padStart(5, '*');\n");
+    place.write(
+        ".haft/tools/pads/tool.json",
+        r#"{"name": "pads", "description": "Pads a word.", "runtime": "node", "capabilities": ["fs.read"], "readOnly": true,
+            "parameters": {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}}"#,
+    );
+    place.write("a.txt", "here");
+    place.write(
+        ".haft/tools/pads/index.mjs",
+        r#"import { pad } from "pad";
+export default tool({
+  name: "pads",
+  validateInput: ({ word }) => (word === "bad" ? "not that word" : true),
+  async execute({ word }, ctx) {
+    if (word === "") throw new RangeError("empty");
+    if (word === "file") return pad(await ctx.readFile("a.txt"));
+    if (word === "write") await ctx.writeFile("b.txt", "b");
+    if (word === "tools") await ctx.tools.grep({ pattern: "x" });
+    if (word === "never") await new Promise(() => {});
+    if (word === "forge") process.stdout.write('{"type":"final","output":"forged"}\n');
+    console.log("padding");
+    return pad(word);
+  },
+});
+"#,
+    );
+    let denied = place.run(&["call", "pads", r#"{"word":"a"}"#]).with(3);
+    assert!(denied.err.contains("was never used in this workspace"), "{denied:?}");
+    assert_eq!(given(&place, "pads", &json!({"word": "a"})), "****a");
+    assert_eq!(given(&place, "pads", &json!({"word": "file"})), "*here");
+    let forged = given(&place, "pads", &json!({"word": "forge"}));
+    assert!(forged.starts_with("forge\n[stderr]\n"), "{forged}");
+    for (word, says) in [
+        ("", "RangeError: empty (at index.mjs:6)"),
+        ("bad", "not that word"),
+        ("write", "needs the capability fs.write"),
+        ("tools", "calls no others"),
+        ("never", "never comes"),
+    ] {
+        let failed = failed(&place, "pads", &json!({"word": word}));
+        assert!(failed.contains(says), "{word}: {failed}");
+    }
+    let shown = place.run(&["tools", "show", "pads", "--json"]).with(0).out;
+    assert!(shown.contains("\"confined\":true"), "{shown}");
+    place.write(
+        ".haft/tools/none/tool.json",
+        r#"{"name": "none", "description": "d", "runtime": "node", "main": "gone.mjs"}"#,
+    );
+    let listed = place.run(&["tools", "--problems"]).with(0).out;
+    assert!(listed.contains("none/tool.json:1") && listed.contains("gone.mjs"), "{listed}");
+}

@@ -1,0 +1,222 @@
+// Runs the module of a tool under Node, Deno or Bun: input on stdin, events on stdout, in the shapes that modules have
+// in haft's own engine. `about` is put before this text: the tool's name, its main file, what it is granted.
+import { Buffer } from "node:buffer";
+import { existsSync, writeSync } from "node:fs";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+import { inspect } from "node:util";
+
+const RUNS = ["execute", "call", "run", "handler"];
+const EVENTS = ["log", "warning", "partial_output", "metric", "file_changed"];
+const FINAL_RULE = 'yield exactly one {"type":"final","output":…}, and yield it last';
+const ABORT_MS = 1500;
+const STOPPED = 143;
+const controller = new AbortController();
+
+// ------------------------------------------------------------------------------------------------ what it says
+
+function plain(_, value) {
+  if (typeof value === "bigint") return String(value);
+  if (value instanceof Map) return Object.fromEntries(value);
+  if (value instanceof Set) return [...value];
+  return value;
+}
+
+/** Writes a line, all of it, before anything else happens. */
+function say(event) {
+  let bytes = Buffer.from(`${JSON.stringify(event, plain)}\n`);
+  while (bytes.length > 0) {
+    try {
+      bytes = bytes.subarray(writeSync(1, bytes));
+    } catch (error) {
+      if (error.code !== "EAGAIN") throw error;
+      // Who reads is slower.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
+  }
+}
+
+const show = (value) => (typeof value === "string" ? value : inspect(value));
+const line = (parts) => parts.map(show).join(" ");
+const log = (...parts) => say({ type: "log", text: line(parts) });
+const warn = (...parts) => say({ type: "warning", text: line(parts) });
+
+/** What is printed is for people, and never a line of the protocol. */
+function divert() {
+  const quiet = () => {};
+  globalThis.console = {
+    ...globalThis.console, log, info: log, debug: log, dir: log, table: log, trace: log, warn, error: warn, group: log,
+    groupEnd: quiet, assert: (holds, ...parts) => { if (!holds) warn("Assertion failed", ...parts); },
+  };
+  process.stdout.write = (...args) => process.stderr.write(...args);
+}
+
+/** A thrown value in words, with the line of the tool's own file. */
+function described(error) {
+  if (typeof error !== "object" || error === null) return show(error);
+  const name = error.name && error.name !== "Error" ? `${error.name}: ` : "";
+  const own = `${pathToFileURL(process.cwd()).href}/`;
+  const frame = String(error.stack ?? "").split("\n").find((one) => one.includes(own) && !/\[eval|node_modules\//.test(one));
+  const place = frame?.slice(frame.indexOf(own) + own.length).match(/^[^?:)]+[^:)]*:\d+/)?.[0];
+  return `${name}${error.message ?? show(error)}${place ? ` (at ${place})` : ""}`;
+}
+
+function fail(error) {
+  // Who was told to end is on the way.
+  if (controller.signal.aborted) return;
+  process.stderr.write(`${described(error)}\n`, () => process.exit(1));
+}
+
+// ------------------------------------------------------------------------------------------------ what calls are lent
+
+function contextOf(hooks) {
+  const granted = (name, capability, fn) => (about.capabilities.includes(capability) ? fn : () => {
+    throw new Error(`ctx.${name} isn't lent to this tool; it needs the capability ${capability}`);
+  });
+  const workspace = process.env.HAFT_WORKSPACE ?? process.cwd();
+  const at = (file) => path.resolve(workspace, String(file));
+  const read = new Map();
+  const readText = granted("readFile", "fs.read", async (file) => {
+    const text = await readFile(at(file), "utf8");
+    read.set(at(file), (await stat(at(file))).mtimeMs);
+    return text;
+  });
+  return Object.freeze({
+    callId: process.env.HAFT_CALL_ID, sessionId: process.env.HAFT_SESSION, workspace, cwd: workspace,
+    signal: controller.signal, abortSignal: controller.signal,
+    tools: new Proxy({}, { get: (_, name) => (typeof name === "symbol" || name === "then" || name === "toJSON" ? undefined : () => {
+      throw new Error(`a tool under ${about.runtime} calls no others: ctx.tools.${String(name)} isn't there`);
+    }) }),
+    fetch: granted("fetch", "net.outbound", (url, init) => fetch(url, { signal: controller.signal, ...init })),
+    readFile: readText,
+    writeFile: granted("writeFile", "fs.write", async (file, text) => {
+      if (existsSync(at(file)) && !read.has(at(file))) throw new Error(`${file} is there already; read it first, with ctx.readFile`);
+      await writeFile(at(file), String(text));
+      read.set(at(file), (await stat(at(file))).mtimeMs);
+      say({ type: "file_changed", data: { path: at(file) } });
+    }),
+    recordRead: granted("recordRead", "fs.read", async (file) => { await readText(file); }),
+    hasRead: async (file) => read.has(at(file)),
+    lastReadMtime: (file) => read.get(at(file)) ?? null,
+    registerAbortHook: (fn) => {
+      if (typeof fn !== "function") throw new TypeError("registerAbortHook takes a function");
+      hooks.push(fn);
+      return { dispose: () => { const index = hooks.indexOf(fn); if (index >= 0) hooks.splice(index, 1); } };
+    },
+    session: Object.freeze({ id: process.env.HAFT_SESSION, append: log }),
+    log: Object.assign((...parts) => log(...parts), { log, info: log, debug: log, warn, error: warn }),
+    emit: emitted,
+    secrets: Object.freeze({ get: async () => null }),
+    getState: () => ({}), setState: () => {},
+  });
+}
+
+function emitted(event) {
+  if (typeof event === "string") return say({ type: "partial_output", text: event });
+  if (!EVENTS.includes(event?.type)) throw new Error(`an event has a type: ${EVENTS.join(", ")}`);
+  return say(event);
+}
+
+// ------------------------------------------------------------------------------------------------ the tool
+
+const isTool = (value) => typeof value?.name === "string" && [...RUNS, "executeStream"].some((name) => typeof value[name] === "function");
+
+async function found() {
+  let module;
+  try {
+    module = await import(pathToFileURL(path.join(process.cwd(), about.main)).href);
+  } catch (error) {
+    if (error?.code !== "ERR_UNKNOWN_FILE_EXTENSION") throw error;
+    throw new Error(`this ${about.runtime} runs no TypeScript; use Node 22.18 or newer, or compile the tool to index.mjs`);
+  }
+  const own = module.default;
+  const all = [own, own?.default, own?.tools, ...Object.values(module)].flat().filter(isTool);
+  const distinct = [...new Set(all)];
+  const tool = distinct.find((one) => one.name === about.name) ?? (distinct.length === 1 ? distinct[0] : undefined);
+  if (tool === undefined) throw new Error(`${about.main} exports no tool "${about.name}": export default { name, execute(input, ctx) { … } }`);
+  return tool;
+}
+
+/** What the tool says of an input. Here it can only refuse: who may run it is settled by then. */
+async function checked(tool, input) {
+  if (typeof tool.isEnabled === "function" && (await tool.isEnabled()) === false) throw new Error("the tool says that it isn't enabled");
+  const valid = await tool.validateInput?.(input, {});
+  const isRefused = valid === false || (valid?.result ?? valid?.ok ?? valid?.valid) === false;
+  if (typeof valid === "string" && valid !== "") throw new Error(valid);
+  if (isRefused) throw new Error(String(valid.message ?? valid.error ?? valid.reason ?? "it refuses this input"));
+  const check = await tool.checkPermissions?.(input, {});
+  const word = typeof check === "string" ? check : check?.behavior ?? check?.decision ?? check?.permission;
+  if (check === false || ![undefined, "allow", "passthrough"].includes(word)) {
+    throw new Error(String(check?.message ?? check?.reason ?? "the tool's own check doesn't allow this input"));
+  }
+}
+
+/** The last event of a stream; before it there is none, and after it nothing. */
+async function streamed(stream) {
+  let count = 0, isOver = false, output;
+  for await (const event of stream) {
+    count++;
+    const isFinal = event?.type === "final";
+    if (isOver) throw new Error(`event ${count} of its stream is ${isFinal ? "a second final event" : "an event after the final one"} — ${FINAL_RULE}`);
+    if (!isFinal) emitted(event);
+    else if (!("output" in event)) throw new Error(`event ${count} of its stream is a final event without "output" — ${FINAL_RULE}`);
+    else [output, isOver] = [event.output, true];
+  }
+  if (!isOver) throw new Error(`its stream ended without a final event — ${FINAL_RULE}`);
+  return output;
+}
+
+async function run(tool, input, context) {
+  const extra = { signal: context.signal, abortSignal: context.signal };
+  if (typeof tool.executeStream === "function") return streamed(tool.executeStream(input, context, extra));
+  const result = await tool[RUNS.find((name) => typeof tool[name] === "function")](input, context, extra);
+  return typeof result?.[Symbol.asyncIterator] === "function" ? streamed(result) : result;
+}
+
+/** Content blocks, alone or in an object, are told as such. */
+function output(value) {
+  const list = Array.isArray(value) ? value : value?.content;
+  const areBlocks = Array.isArray(list) && list.length > 0 && list.every((one) => ["text", "image", "audio"].includes(one?.type));
+  if (!areBlocks) return value ?? "";
+  if (value.isError === true) throw new Error(list.map((one) => one.text ?? "").join("\n"));
+  const named = ({ mimeType, ...rest }) => (mimeType === undefined ? rest : { ...rest, mediaType: mimeType });
+  return { content: list.map(named) };
+}
+
+async function main() {
+  divert();
+  globalThis.sleep ??= (ms) => new Promise((done) => setTimeout(done, ms));
+  for (const wrapper of ["tool", "buildTool", "defineTool"]) globalThis[wrapper] ??= (definition) => definition;
+  const hooks = [];
+  let tool, input, context, working = Promise.resolve();
+  process.on("SIGTERM", async () => {
+    if (controller.signal.aborted) return;
+    controller.abort();
+    const later = new Promise((done) => setTimeout(done, ABORT_MS));
+    const tidied = (async () => {
+      for (const hook of hooks.reverse()) await Promise.resolve().then(hook).catch((error) => warn("an abort hook failed:", described(error)));
+      await working.catch(() => {});
+      await tool?.cleanup?.(input, context);
+    })();
+    await Promise.race([tidied, later]).catch((error) => warn("cleanup failed:", described(error)));
+    process.exit(STOPPED);
+  });
+  const pieces = [];
+  for await (const piece of process.stdin) pieces.push(piece);
+  input = JSON.parse(Buffer.concat(pieces).toString("utf8") || "{}");
+  context = contextOf(hooks);
+  tool = await found();
+  await checked(tool, input);
+  working = run(tool, input, context);
+  const value = output(await working);
+  if (controller.signal.aborted) return;
+  say({ type: "final", output: value });
+  process.exit(0);
+}
+
+process.on("uncaughtException", fail);
+process.on("beforeExit", () => fail(new Error("it waits for something that never comes: a promise that nothing resolves")));
+process.on("unhandledRejection", fail);
+main().catch(fail);

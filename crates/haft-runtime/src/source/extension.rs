@@ -1,0 +1,264 @@
+//! `extension.json`: what an extension says of itself before any of its code runs.
+//!
+//! Only data: whether its code may run, what it registers and what it is lent is decided elsewhere. What other hosts
+//! write in it and haft doesn't know is no fault.
+
+use super::command::{KeyLines, ManifestText};
+use crate::catalogue::Problem;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What this version has no use for.
+const LATER: [&str; 3] = ["mcpServers", "skills", "hooks"];
+/// What wakes an extension at once.
+const AT_ONCE: [&str; 3] = ["onStartupFinished", "onStartup", "*"];
+const ON_TOOL: &str = "onTool:";
+/// How a main file is called where nothing is said.
+const MAIN: &str = "main";
+
+/// What an extension says of itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ExtensionManifest {
+    /// Its folder's name.
+    pub id: String,
+    /// Free text for people; the id where there is none.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// What it does.
+    pub description: String,
+    /// Its main file, relative to its folder; none where it has no code.
+    pub main: Option<String>,
+    /// What it asks to be granted.
+    pub permissions: BTreeSet<String>,
+    /// Whether its code isn't needed before one of its tools is called.
+    pub is_lazy: bool,
+    /// Tools that wake it.
+    pub wakes: BTreeSet<String>,
+    /// What it says of its tools, by name; it holds over what the code says.
+    pub metadata: BTreeMap<String, Map<String, Value>>,
+    /// Capabilities whose tools it wants to change.
+    pub mutates: BTreeSet<String>,
+    /// Folders of command tools in it.
+    pub command_tools: Vec<String>,
+    /// What is odd about it, but no reason to set it aside.
+    pub warnings: Vec<Problem>,
+}
+
+/// Reads a manifest.
+///
+/// # Errors
+/// All that is wrong with it, each with its line and what would fix it.
+pub fn parse_extension(from: &ManifestText<'_>) -> Result<ExtensionManifest, Vec<Problem>> {
+    let root: Value = serde_json::from_str(from.text).map_err(|error| {
+        let fix = "mend the JSON at this line".to_owned();
+        vec![from.problem(error.line().max(1), format!("not valid JSON: {error}"), fix)]
+    })?;
+    let Value::Object(root) = root else {
+        let fix = "write {\"name\": …, \"main\": …, \"activationEvents\": […]}".to_owned();
+        return Err(vec![from.problem(1, "the manifest must be one JSON object".to_owned(), fix)]);
+    };
+    let mut reader = Reader { from, root, lines: KeyLines::scan(from.text), faults: Vec::new() };
+    let manifest = reader.manifest();
+    if reader.faults.is_empty() { Ok(manifest) } else { Err(reader.faults) }
+}
+
+struct Reader<'a> {
+    from: &'a ManifestText<'a>,
+    root: Map<String, Value>,
+    lines: KeyLines,
+    faults: Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn manifest(&mut self) -> ExtensionManifest {
+        let id = self.from.folder.to_owned();
+        let events = self.texts("activationEvents");
+        let wakes: BTreeSet<String> =
+            events.iter().filter_map(|event| event.strip_prefix(ON_TOOL)).map(str::to_owned).collect();
+        let is_lazy = !wakes.is_empty() && !events.iter().any(|event| AT_ONCE.contains(&event.as_str()));
+        let command_tools = self.texts("commandTools");
+        let main = self.text("main").or_else(|| command_tools.is_empty().then(|| MAIN.to_owned()));
+        let warnings = LATER.iter().filter(|key| self.root.contains_key(**key)).map(|key| {
+            let text = format!("\"{key}\" is noted, but this version doesn't act on it in an extension");
+            self.from.problem(
+                self.lines.line(&format!("/{key}")),
+                text,
+                "declare it in the settings".to_owned(),
+            )
+        });
+        let runtime = self.root.contains_key("runtime").then(|| {
+            let text = "\"runtime\" is ignored: an extension's code runs in haft's own engine".to_owned();
+            let fix =
+                "put what needs packages into a tool of a folder that \"commandTools\" names".to_owned();
+            self.from.problem(self.lines.line("/runtime"), text, fix)
+        });
+        let warnings = warnings.chain(runtime).collect();
+        ExtensionManifest {
+            name: self.text("name").filter(|name| !name.trim().is_empty()).unwrap_or_else(|| id.clone()),
+            id,
+            version: self.text("version").unwrap_or_default(),
+            description: self.text("description").unwrap_or_default(),
+            main,
+            permissions: self.texts("permissions").into_iter().collect(),
+            is_lazy,
+            wakes,
+            metadata: self.metadata(),
+            mutates: self.texts("toolMutateCapabilities").into_iter().collect(),
+            command_tools,
+            warnings,
+        }
+    }
+
+    /// `contributes.toolMetadata`: a list whose entries have an `id`, or a table by id.
+    fn metadata(&mut self) -> BTreeMap<String, Map<String, Value>> {
+        let pointer = "/contributes/toolMetadata";
+        let entries: Vec<(String, Value)> = match self.at(pointer) {
+            None => Vec::new(),
+            Some(Value::Array(list)) => list
+                .into_iter()
+                .map(|entry| {
+                    let word = |key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned);
+                    (word("id").or_else(|| word("name")).unwrap_or_default(), entry.clone())
+                })
+                .collect(),
+            Some(Value::Object(table)) => table.into_iter().collect(),
+            Some(_) => {
+                self.fault(
+                    pointer,
+                    "\"toolMetadata\" can't be used",
+                    "make it a list: [{\"id\": \"tool\", …}]",
+                );
+                Vec::new()
+            }
+        };
+        let mut all = BTreeMap::new();
+        for (index, (id, entry)) in entries.into_iter().enumerate() {
+            match entry {
+                Value::Object(mut fields) if !id.is_empty() => {
+                    fields.remove("id");
+                    fields.insert("name".to_owned(), Value::from(id.as_str()));
+                    all.insert(id, fields);
+                }
+                _ => {
+                    let at = format!("{pointer}/{index}");
+                    self.fault(
+                        &at,
+                        "an entry of \"toolMetadata\" has no \"id\"",
+                        "add \"id\": the tool's name",
+                    );
+                }
+            }
+        }
+        all
+    }
+
+    fn text(&mut self, key: &str) -> Option<String> {
+        match self.root.get(key) {
+            None | Some(Value::Null) => None,
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(_) => {
+                self.fault(&format!("/{key}"), &format!("\"{key}\" must be a string"), "write it in quotes");
+                None
+            }
+        }
+    }
+
+    /// A list of texts; of objects their `id` counts, as other hosts write permissions.
+    fn texts(&mut self, key: &str) -> Vec<String> {
+        let pointer = format!("/{key}");
+        let list = match self.root.get(key) {
+            None | Some(Value::Null) => return Vec::new(),
+            Some(Value::Array(list)) => list.clone(),
+            Some(Value::Object(table)) => {
+                return table
+                    .iter()
+                    .filter(|(_, on)| **on != Value::Bool(false))
+                    .map(|(key, _)| key.clone())
+                    .collect();
+            }
+            Some(_) => {
+                self.fault(&pointer, &format!("\"{key}\" must be a list of strings"), "write [\"…\"]");
+                return Vec::new();
+            }
+        };
+        let mut texts = Vec::with_capacity(list.len());
+        for item in list {
+            match item.as_str().or_else(|| item.get("id")?.as_str()) {
+                Some(text) => texts.push(text.to_owned()),
+                None => {
+                    self.fault(&pointer, &format!("\"{key}\" must be a list of strings"), "write [\"…\"]")
+                }
+            }
+        }
+        texts
+    }
+
+    fn at(&self, pointer: &str) -> Option<Value> {
+        let mut keys = pointer.trim_start_matches('/').split('/');
+        let first = self.root.get(keys.next()?)?;
+        keys.try_fold(first, |value, key| value.get(key)).filter(|value| !value.is_null()).cloned()
+    }
+
+    fn fault(&mut self, pointer: &str, text: &str, fix: &str) {
+        let line = self.lines.line(pointer);
+        self.faults.push(self.from.problem(line, text.to_owned(), fix.to_owned()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<ExtensionManifest, Vec<Problem>> {
+        let path = ".haft/extensions/pack/extension.json";
+        parse_extension(&ManifestText { text, folder: "pack", path, owner: "extension:pack" })
+    }
+
+    #[test]
+    fn a_pack_of_another_host_is_read() {
+        let manifest = read(
+            r#"{"name": "My Pack", "version": "1.2", "main": "dist/main.js", "icon": "i.png",
+                "engines": {"other": "^1"}, "activationEvents": ["onTool:one", "onCommand:x"],
+                "permissions": ["storage", {"id": "http"}], "toolMutateCapabilities": ["fs.read"],
+                "contributes": {"toolMetadata": [{"id": "one", "description": "d", "readOnly": true}]}}"#,
+        )
+        .unwrap();
+        assert_eq!((manifest.id.as_str(), manifest.name.as_str()), ("pack", "My Pack"));
+        assert_eq!(manifest.main.as_deref(), Some("dist/main.js"));
+        assert!(manifest.is_lazy && manifest.wakes.contains("one") && manifest.mutates.contains("fs.read"));
+        assert!(manifest.permissions.contains("storage") && manifest.permissions.contains("http"));
+        assert_eq!(manifest.metadata["one"]["description"], "d");
+        assert_eq!(manifest.metadata["one"]["name"], "one");
+    }
+
+    #[test]
+    fn who_waits_for_the_start_is_not_lazy_and_little_is_enough() {
+        let both = read(r#"{"activationEvents": ["onTool:one", "onStartupFinished"]}"#).unwrap();
+        assert!(!both.is_lazy);
+        let little = read("{}").unwrap();
+        assert_eq!(
+            (little.name.as_str(), little.main.as_deref(), little.is_lazy),
+            ("pack", Some("main"), false)
+        );
+        assert_eq!(read(r#"{"commandTools": ["tools"]}"#).unwrap().main, None);
+    }
+
+    #[test]
+    fn faults_have_their_line() {
+        for (text, line, says) in [
+            ("{\n,}", 2, "not valid JSON"),
+            ("[]", 1, "one JSON object"),
+            ("{\n\"main\": 3}", 2, "\"main\" must be a string"),
+            ("{\"name\": \"a\",\n\"permissions\": [1]}", 2, "list of strings"),
+            ("{\"contributes\": {\n\"toolMetadata\": [\n{\"description\": \"d\"}]}}", 3, "has no \"id\""),
+        ] {
+            let problem = read(text).unwrap_err().remove(0);
+            assert_eq!(problem.line, Some(line), "{text}");
+            assert!(problem.text.contains(says), "{text}: {problem}");
+        }
+        for odd in ["mcpServers", "runtime"] {
+            assert_eq!(read(&format!("{{\n\"{odd}\": {{}}}}")).unwrap().warnings[0].line, Some(2), "{odd}");
+        }
+    }
+}

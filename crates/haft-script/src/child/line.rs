@@ -1,0 +1,160 @@
+//! The lines between haft and the child: what goes out whole, and what comes in on a thread of its own.
+
+use crate::wire::Order;
+use serde::Deserialize;
+use std::{
+    borrow::Cow,
+    io::{self, BufRead as _, Read as _, Write as _},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::SyncSender,
+    },
+};
+
+/// A longer order isn't one.
+const ORDER_MAX_BYTES: u64 = 64 << 20;
+
+/// What interrupts the engine, once.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stopper {
+    is_due: Arc<AtomicBool>,
+    was_asked: Arc<AtomicBool>,
+}
+
+impl Stopper {
+    fn ask(&self) {
+        self.was_asked.store(true, Ordering::Release);
+        self.is_due.store(true, Ordering::Release);
+    }
+
+    /// Whether to interrupt now; true once.
+    pub(super) fn is_due(&self) -> bool {
+        self.is_due.swap(false, Ordering::AcqRel)
+    }
+
+    /// Whether a stop was asked for at any time.
+    pub(super) fn was_asked(&self) -> bool {
+        self.was_asked.load(Ordering::Acquire)
+    }
+}
+
+/// What came in.
+#[derive(Debug)]
+pub(super) enum Incoming {
+    /// For the engine.
+    Order(Box<Order>),
+    /// For what stands around the script, as it came.
+    Raw(String),
+}
+
+#[derive(Deserialize)]
+struct Head {
+    #[serde(rename = "do")]
+    what: String,
+}
+
+/// Reads orders until there are no more: then haft is gone, and so is the child.
+pub(super) fn listen(orders: &SyncSender<Incoming>, stopper: &Stopper) -> ! {
+    let mut input = io::stdin().lock();
+    loop {
+        let mut line = String::new();
+        let read = input.by_ref().take(ORDER_MAX_BYTES).read_line(&mut line);
+        if !matches!(read, Ok(count) if count > 0) {
+            std::process::exit(0);
+        }
+        let Ok(head) = serde_json::from_str::<Head>(&line) else { std::process::exit(3) };
+        let incoming = match head.what.as_str() {
+            "stop" => {
+                stopper.ask();
+                Incoming::Order(Box::new(Order::Stop))
+            }
+            "run" | "save" | "load" => match serde_json::from_str(&line) {
+                Ok(order) => Incoming::Order(Box::new(order)),
+                Err(_) => std::process::exit(3),
+            },
+            _ => Incoming::Raw(line),
+        };
+        if orders.send(incoming).is_err() {
+            std::process::exit(0);
+        }
+    }
+}
+
+/// Says one line. Waits while haft reads nothing; where haft is gone, the child is too.
+pub(super) fn say(line: &str) {
+    let line = mended(line);
+    let mut out = io::stdout().lock();
+    let written =
+        out.write_all(line.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
+    if written.is_err() {
+        std::process::exit(0);
+    }
+}
+
+/// Halves of a character that stand alone, which JSON of the engine writes as escapes and no reader takes, become the
+/// sign for a character that can't be shown.
+fn mended(line: &str) -> Cow<'_, str> {
+    if !line.contains("\\ud") {
+        return Cow::Borrowed(line);
+    }
+    let mut mended = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find('\\') {
+        mended.push_str(rest.get(..at).unwrap_or_default());
+        let escape = rest.get(at..).unwrap_or_default();
+        let taken = match (half(escape), half(escape.get(6..).unwrap_or_default())) {
+            (Some(Half::High), Some(Half::Low)) => 12,
+            (Some(_), _) => {
+                mended.push_str("\\ufffd");
+                rest = escape.get(6..).unwrap_or_default();
+                continue;
+            }
+            // The backslash and what it escapes, one character of ASCII.
+            (None, _) => 2,
+        };
+        mended.push_str(escape.get(..taken).unwrap_or(escape));
+        rest = escape.get(taken..).unwrap_or_default();
+    }
+    mended.push_str(rest);
+    Cow::Owned(mended)
+}
+
+enum Half {
+    High,
+    Low,
+}
+
+/// The half of a character that begins a text as an escape.
+fn half(text: &str) -> Option<Half> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    match u16::from_str_radix(digits, 16).ok()? {
+        0xd800..=0xdbff => Some(Half::High),
+        0xdc00..=0xdfff => Some(Half::Low),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_that_stand_alone_are_mended_and_nothing_else() {
+        for (line, expected) in [
+            (r#""\ud83d\ude00""#, r#""\ud83d\ude00""#),
+            (r#""a\ud800b""#, r#""a\ufffdb""#),
+            (r#""\udc00\ud800""#, r#""\ufffd\ufffd""#),
+            (r#""\ud800\ud83d\ude00""#, r#""\ufffd\ud83d\ude00""#),
+            (r#""\\ud800""#, r#""\\ud800""#),
+            (r#""\n\"\ud800""#, r#""\n\"\ufffd""#),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(mended(line), expected);
+            assert!(
+                !line.starts_with('"') || serde_json::from_str::<String>(&mended(line)).is_ok(),
+                "{line}"
+            );
+        }
+    }
+}

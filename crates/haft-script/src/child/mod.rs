@@ -1,0 +1,78 @@
+//! What the child does: it closes itself off, and then runs one script.
+//!
+//! The child is this very program, started again by [`crate::Engine`]; its standard streams are its only way out. What
+//! it reads, parses and runs was written by strangers, so that all of it happens here: an abort, a memory bomb or an
+//! overflow of the stack ends the child and nothing else. The script itself has no way to print: lines are put together
+//! around it, and what it logs is a text in them.
+
+mod engine;
+mod line;
+mod modules;
+mod place;
+mod strip;
+mod url;
+
+use haft_core::{Confined, Failure};
+use serde_json::json;
+use std::{
+    sync::mpsc::{Receiver, sync_channel},
+    thread,
+};
+
+/// The variable that makes a program the child, and says how many bytes of memory a script may use.
+pub(crate) const ENGINE: &str = "HAFT_SCRIPT_ENGINE";
+/// The parser recurses, and so does what the engine calls by itself.
+const STACK_BYTES: usize = 64 << 20;
+/// How many orders wait here; the others wait in the pipe.
+const ORDERS_WAITING: usize = 8;
+/// Its exit where it couldn't begin.
+const NO_START: i32 = 4;
+/// Its exit where it failed by a fault of its own.
+const OWN_FAULT: i32 = 5;
+
+/// What the child needs of the operating system, handed in by the program since this crate doesn't touch it.
+#[derive(Debug, Clone, Copy)]
+pub struct ChildWorld {
+    /// Closes the process off from everything but its open pipes; given is the memory that a script may use.
+    pub close_off: fn(u64) -> Confined,
+    /// Gives random bytes.
+    pub random: fn() -> Result<[u8; 32], Failure>,
+}
+
+/// Does a child's work and ends the process, where it was started for that; else does nothing.
+///
+/// To be called first of all in `main`, while there is one thread.
+pub fn child_main(world: ChildWorld) {
+    let Some(memory) = std::env::var(ENGINE).ok().and_then(|memory| memory.parse::<u64>().ok()) else {
+        return;
+    };
+    let confined = (world.close_off)(memory);
+    // Where the engine fails, nothing is left to be waited for.
+    std::panic::set_hook(Box::new(|panic| {
+        eprintln!("{panic}");
+        std::process::exit(OWN_FAULT);
+    }));
+    let (sender, orders) = sync_channel(ORDERS_WAITING);
+    let stopper = line::Stopper::default();
+    let seen = stopper.clone();
+    let work = move || serve(memory, &confined, (&seen, world.random), &orders);
+    if thread::Builder::new().stack_size(STACK_BYTES).spawn(work).is_err() {
+        std::process::exit(NO_START);
+    }
+    line::listen(&sender, &stopper)
+}
+
+fn serve(
+    memory: u64,
+    confined: &Confined,
+    (stopper, random): (&line::Stopper, engine::Random),
+    orders: &Receiver<line::Incoming>,
+) {
+    let memory = usize::try_from(memory).unwrap_or(usize::MAX);
+    let Ok(engine) = engine::Engine::new(memory, stopper, random) else { std::process::exit(NO_START) };
+    let layers: Vec<&str> = confined.layers.iter().map(|layer| layer.name()).collect();
+    line::say(&json!({"say": "ready", "layers": layers, "gaps": confined.gaps}).to_string());
+    engine.serve(orders);
+    // Without tearing anything down: the system does.
+    std::process::exit(0);
+}

@@ -1,0 +1,150 @@
+//! The files of a module: what an import leads to, stripped when it is read.
+//!
+//! There is nothing but the module's own folder. A package that is named gives no more than the wrappers that tool
+//! authors write around their definitions, which change nothing.
+
+use super::{place::Places, strip};
+use crate::wire::{Fault, SourceFile};
+use rquickjs::{
+    Ctx, Error, Module, Result,
+    loader::{ImportAttributes, Loader, Resolver},
+    module::Declared,
+};
+use std::{cell::RefCell, rc::Rc};
+
+/// What a package's name leads to.
+const SHAPES: &str = "haft:shapes";
+const SHAPES_CODE: &str = "export const tool = (definition) => definition;\nexport const buildTool = tool, defineTool = tool, \
+                           defineExtension = tool;\nexport default tool;\n";
+/// Around a file in the older form of modules, on its first line so that lines stay.
+const OLDER_BEFORE: &str = "const module = { exports: {} }; let exports = module.exports; const require = (name) => { throw new \
+                            Error(`there is no package ${name} here; use import for files of the module`); }; ";
+const OLDER_AFTER: &str = "\nexport default module.exports;\n";
+const ENDINGS: [&str; 7] = ["", ".ts", ".js", ".mts", ".mjs", "/index.ts", "/index.js"];
+
+/// The files that there are.
+#[derive(Clone)]
+pub(super) struct ModuleFiles {
+    files: Rc<Vec<SourceFile>>,
+    places: Rc<RefCell<Places>>,
+    /// The first of what can't be read.
+    fault: Rc<RefCell<Option<Fault>>>,
+}
+
+impl ModuleFiles {
+    pub(super) fn new(files: Vec<SourceFile>, places: Rc<RefCell<Places>>) -> Self {
+        Self { files: Rc::new(files), places, fault: Rc::default() }
+    }
+
+    /// What is wrong with a file that was imported.
+    pub(super) fn fault(&self) -> Option<Fault> {
+        self.fault.borrow_mut().take()
+    }
+
+    fn find(&self, path: &str) -> Option<&SourceFile> {
+        self.files.iter().find(|file| file.path == path)
+    }
+}
+
+/// What the engine runs of a file.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn code_of(file: &SourceFile, places: &RefCell<Places>) -> std::result::Result<String, Fault> {
+    if has_ending(&file.path, "json") {
+        return Ok(format!("export default {};", file.text));
+    }
+    let stripped = strip::module(file)?;
+    places.borrow_mut().add(&file.path, stripped.map);
+    let is_older = !stripped.is_module && file.text.contains("exports");
+    Ok(if is_older { format!("{OLDER_BEFORE}{}{OLDER_AFTER}", stripped.code) } else { stripped.code })
+}
+
+impl Resolver for ModuleFiles {
+    fn resolve<'js>(
+        &mut self,
+        _: &Ctx<'js>,
+        base: &str,
+        name: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> Result<String> {
+        let wrong = |text: &str| Err(Error::new_resolving_message(base, name, text));
+        if name.starts_with("node:") || name.starts_with("http:") || name.starts_with("https:") {
+            return wrong(
+                "there is no Node and no network here; use what ctx lends, or a tool.json with \"runtime\": \"node\"",
+            );
+        }
+        if !name.starts_with('.') {
+            return Ok(SHAPES.to_owned());
+        }
+        let Some(path) = joined(base, name) else { return wrong("it leads out of the module's folder") };
+        let bare = ["ts", "js", "mts", "mjs"].into_iter().find_map(|ending| {
+            path.strip_suffix(ending).and_then(|path| path.strip_suffix('.')).map(str::to_owned)
+        });
+        let ways = ENDINGS.map(|ending| format!("{path}{ending}"));
+        // Written with the ending that it would have had, once it was compiled.
+        let compiled = bare.map(|bare| format!("{bare}.ts"));
+        let found = ways.into_iter().chain(compiled).find(|path| self.find(path).is_some());
+        found.map_or_else(|| wrong("there is no such file in the module's folder"), Ok)
+    }
+}
+
+impl Loader for ModuleFiles {
+    fn load<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        name: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> Result<Module<'js, Declared>> {
+        if name == SHAPES {
+            return Module::declare(ctx.clone(), name, SHAPES_CODE);
+        }
+        let Some(file) = self.find(name) else { return Err(Error::new_loading(name)) };
+        match code_of(file, &self.places) {
+            Ok(code) => Module::declare(ctx.clone(), name, code),
+            Err(fault) => {
+                let error = Error::new_loading_message(name, fault.text.as_str());
+                self.fault.borrow_mut().get_or_insert(fault);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// A path relative to the folder of another; none where it leads out.
+fn joined(base: &str, name: &str) -> Option<String> {
+    let mut parts: Vec<&str> =
+        base.rsplit_once('/').map(|(folder, _)| folder.split('/').collect()).unwrap_or_default();
+    for part in name.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+fn has_ending(path: &str, ending: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, own)| own.eq_ignore_ascii_case(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imports_stay_in_the_folder() {
+        for (base, name, expected) in [
+            ("index.ts", "./a", Some("a")),
+            ("lib/b.ts", "../a.ts", Some("a.ts")),
+            ("lib/b.ts", "./c/./d", Some("lib/c/d")),
+            ("index.ts", "../a", None),
+            ("lib/b.ts", "../../a", None),
+        ] {
+            assert_eq!(joined(base, name).as_deref(), expected, "{base} {name}");
+        }
+    }
+}

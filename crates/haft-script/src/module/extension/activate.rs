@@ -1,0 +1,172 @@
+//! What an extension registers, learnt once for each of its contents.
+
+use super::super::{
+    ScriptModule,
+    apart::apart,
+    declare::{Declared, LOAD_TIMEOUT, ModuleFault, nothing_lent},
+};
+use super::child::Extension;
+use crate::wire::Word;
+use haft_core::{Failure, StateFolder};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use tokio::time::timeout;
+
+/// A longer list isn't kept.
+const KEPT_MAX_BYTES: usize = 4 << 20;
+
+/// What an extension's `activate` registers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Activated {
+    /// Tools of its own.
+    pub tools: Vec<Declared>,
+    /// What it wants to hear of.
+    pub hooks: Vec<DeclaredHook>,
+    /// What it wants to change of others' tools.
+    pub changes: Vec<DeclaredChange>,
+}
+
+/// A hook that an extension registers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeclaredHook {
+    /// Its number in the extension.
+    pub number: u64,
+    /// `PreToolUse` and its kin.
+    pub event: String,
+    /// Which tools; empty for all.
+    pub matcher: String,
+}
+
+/// A change of somebody else's tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeclaredChange {
+    /// Whether the tool is to be hidden, not just tightened.
+    pub removes: bool,
+    /// The tool.
+    pub name: String,
+    /// What is tightened: `permission`, `riskTier`, `description`.
+    pub how: Value,
+}
+
+/// Runs an extension's `activate` in a child that lends it nothing, and says what it registers; what is known of a
+/// content in `kept` isn't asked again. Blocking; also where there is no runtime.
+///
+/// # Errors
+/// It throws, doesn't end in time, or can't be read.
+pub fn activate_once(
+    extension: &Extension,
+    kept: Option<&dyn StateFolder>,
+) -> Result<Activated, ModuleFault> {
+    let file = file_of(extension.module());
+    let known = kept.and_then(|state| state.read_from(&file, 0, KEPT_MAX_BYTES).ok().flatten());
+    if let Some(known) = known.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
+        return Ok(known);
+    }
+    let activated = apart(LOAD_TIMEOUT.saturating_mul(3), || activated(extension))
+        .unwrap_or_else(|failure| Err(ModuleFault::of_failure(&failure)))?;
+    if let Some(state) = kept {
+        // Where it can't be kept, it is asked anew the next time.
+        let _ = state.keep(&file, &mut || {
+            serde_json::to_vec(&activated).map_err(|error| Failure::internal(error.to_string()))
+        });
+    }
+    Ok(activated)
+}
+
+fn file_of(module: &ScriptModule) -> String {
+    format!("scripts/extension-{}.json", module.hash)
+}
+
+async fn activated(extension: &Extension) -> Result<Activated, ModuleFault> {
+    let of_failure = |failure: Failure| ModuleFault::of_failure(&failure);
+    let mut guest = extension.engine().fresh().await.map_err(of_failure)?;
+    guest.tell(&extension.load());
+    let mut registered = Vec::new();
+    let ended = timeout(LOAD_TIMEOUT, async {
+        loop {
+            match guest.next().await {
+                Ok(Word::Done { id: 0, .. }) => return Ok(Ok(())),
+                Ok(Word::Failed { id: 0, fault }) => return Ok(Err(fault)),
+                Ok(Word::Ask { id, what, .. }) => guest.tell(&nothing_lent(id, &what)),
+                Ok(Word::Event { event, .. }) => registered.push(event),
+                Ok(_) => {}
+                Err(gone) => return Err(gone),
+            }
+        }
+    })
+    .await;
+    match (ended, guest.end().await) {
+        (Ok(Ok(Ok(()))), _) => Ok(gathered(registered)),
+        (Ok(Ok(Err(fault))), _) => Err(ModuleFault::new(&fault, extension.module())),
+        (Ok(Err(_)), Ok(ending)) => Err(of_failure(ending.failure())),
+        (_, Err(failure)) => Err(of_failure(failure)),
+        (Err(_), _) => Err(of_failure(Failure::internal(format!(
+            "activate didn't end within {} s; register tools there, and do what takes time in execute",
+            LOAD_TIMEOUT.as_secs()
+        )))),
+    }
+}
+
+/// One thing that was registered, or taken back.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+enum Registered {
+    Register { number: u64, data: Value, functions: BTreeSet<String> },
+    Wrap { number: u64, name: String, how: Value },
+    Remove { number: u64, name: String },
+    Hook { number: u64, event: String, matcher: String },
+    Dispose { number: u64 },
+}
+
+/// What is left of it all; what can't be read is nothing.
+fn gathered(events: Vec<Value>) -> Activated {
+    let read: Vec<Registered> =
+        events.into_iter().filter_map(|event| serde_json::from_value(event).ok()).collect();
+    let gone: BTreeSet<u64> = read
+        .iter()
+        .filter_map(|one| if let Registered::Dispose { number } = one { Some(*number) } else { None })
+        .collect();
+    let mut all = Activated::default();
+    for one in read {
+        match one {
+            Registered::Register { number, data, functions } if !gone.contains(&number) => {
+                all.tools.push(Declared { data, functions });
+            }
+            Registered::Wrap { number, name, how } if !gone.contains(&number) => {
+                all.changes.push(DeclaredChange { removes: false, name, how });
+            }
+            Registered::Remove { number, name } if !gone.contains(&number) => {
+                all.changes.push(DeclaredChange { removes: true, name, how: Value::Null });
+            }
+            Registered::Hook { number, event, matcher } if !gone.contains(&number) => {
+                all.hooks.push(DeclaredHook { number, event, matcher });
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_was_taken_back_is_not_registered() {
+        let all = gathered(vec![
+            json!({"type": "register", "number": 1, "data": {"name": "a"}, "functions": ["execute"]}),
+            json!({"type": "register", "number": 2, "data": {"name": "b"}, "functions": []}),
+            json!({"type": "hook", "number": 3, "event": "PreToolUse", "matcher": ""}),
+            json!({"type": "wrap", "number": 4, "name": "bash", "how": {"permission": "confirm"}}),
+            json!({"type": "command", "name": "x"}),
+            json!({"type": "dispose", "number": 2}),
+            json!("stray"),
+        ]);
+        assert_eq!(all.tools.len(), 1);
+        assert_eq!((all.hooks[0].number, all.changes[0].name.as_str()), (3, "bash"));
+        let back: Activated = serde_json::from_value(json!(all)).unwrap();
+        assert_eq!(back, all);
+    }
+}

@@ -1,0 +1,24 @@
+//! Tools that TypeScript or JavaScript files export, on the same engine: each file is loaded in a child of its own,
+//! asked for what it declares, and its tools run there, lent what their capabilities grant.
+
+mod apart;
+mod declare;
+mod extension;
+mod lend;
+mod lent_tools;
+mod live;
+mod result;
+mod run;
+mod source;
+mod tool;
+
+pub(crate) use apart::apart;
+pub use declare::{Declared, ModuleFault, declare_all};
+pub use extension::{
+    Activated, DeclaredChange, DeclaredHook, Extension, ExtensionAbout, ExtensionStore, activate_once,
+    tightened,
+};
+pub use lent_tools::lent_tools;
+pub use source::{Discovered, ScriptModule, discover, load_main, load_module};
+pub(crate) use tool::answered;
+pub use tool::{ModuleTool, ScriptTool};

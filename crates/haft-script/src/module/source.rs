@@ -1,0 +1,212 @@
+//! The source files of modules, as they lie in a folder of tools.
+
+use crate::wire::SourceFile;
+use haft_core::{ContentHasher, Entry, FailureKind, FileKind, Files, PathArg, RealPath};
+use std::sync::Arc;
+
+/// The longest file.
+const FILE_MAX_BYTES: usize = 1 << 20;
+/// What all files of one module may have.
+const ALL_MAX_BYTES: usize = 8 << 20;
+const FILES_MAX: usize = 200;
+const DEPTH_MAX: usize = 8;
+/// How many entries of a folder of tools are looked at.
+const ENTRIES_MAX: usize = 1_000;
+/// What a file of source text ends with.
+const ENDINGS: [&str; 4] = ["ts", "js", "mts", "mjs"];
+/// A folder with this file holds a tool of another kind.
+const MANIFEST: &str = "tool.json";
+
+/// A module: one file, or a folder with an `index`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptModule {
+    /// The file or folder without its ending.
+    pub name: String,
+    /// Its main file, as it is shown to people.
+    pub shown: String,
+    /// A hash over names and contents of all its files.
+    pub hash: Arc<str>,
+    pub(crate) files: Vec<SourceFile>,
+    pub(crate) entry: String,
+}
+
+impl ScriptModule {
+    /// A module of files that were read. `shown` is the main file's path for people.
+    pub(crate) fn new(name: &str, shown: String, (entry, mut files): (String, Vec<SourceFile>)) -> Self {
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        let mut hasher = ContentHasher::default();
+        for file in &files {
+            hasher.update(format!("{} {}\0", file.path, file.text.len()).as_bytes());
+            hasher.update(file.text.as_bytes());
+        }
+        Self { name: name.to_owned(), shown, hash: hasher.finish(), files, entry }
+    }
+
+    /// What it says, of its main file.
+    pub fn text(&self) -> &str {
+        self.files
+            .iter()
+            .find(|file| file.path == self.entry)
+            .map(|file| file.text.as_str())
+            .unwrap_or_default()
+    }
+
+    /// Each file with the hash of its content, to say what changed.
+    pub(crate) fn parts(&self) -> Vec<(String, String)> {
+        let hashed = |file: &SourceFile| haft_core::content_hash(file.text.as_bytes()).to_string();
+        self.files.iter().map(|file| (format!("file {}", file.path), hashed(file))).collect()
+    }
+}
+
+/// What a folder of tools holds.
+#[derive(Debug, Default)]
+pub struct Discovered {
+    /// Its modules, by name.
+    pub modules: Vec<ScriptModule>,
+    /// What can't be read, each with its path for people, what is wrong, and what would mend it.
+    pub faults: Vec<(String, String, String)>,
+}
+
+/// Finds the modules directly in a folder: `name.ts`, `name.js`, and folders with an `index.ts` or `index.js`. Blocking.
+pub fn discover(files: &dyn Files, root: &RealPath, shown: &str) -> Discovered {
+    let mut found = Discovered::default();
+    // A folder that isn't there, or can't be read, is told of by whoever looks for tools of other kinds in it.
+    let Ok(listing) = files.list(root, ENTRIES_MAX) else { return found };
+    for entry in &listing.entries {
+        let name = entry.path.file_name();
+        if name.starts_with('.') || !is_source(entry) && !may_hold(files, entry) {
+            continue;
+        }
+        match load_module(files, &entry.path, &format!("{shown}/{name}")) {
+            Ok(module) => found.modules.extend(module),
+            Err((path, text)) => {
+                let fix =
+                    "keep only the tool's own source there: at most 200 files, 1 MiB each, UTF-8".to_owned();
+                found.faults.push((path, text, fix));
+            }
+        }
+    }
+    found
+}
+
+/// Reads one module; none where there is none at that path.
+///
+/// # Errors
+/// The path as it is shown, and why it can't be read.
+pub fn load_module(
+    files: &dyn Files,
+    at: &RealPath,
+    shown: &str,
+) -> Result<Option<ScriptModule>, (String, String)> {
+    let fault = |text: String| (shown.to_owned(), text);
+    let real = files.resolve(&PathArg(at.absolute())).map_err(|failure| fault(failure.text))?;
+    let stat = match files.stat(&real) {
+        Ok(stat) => stat,
+        Err(failure) if failure.kind == FailureKind::NotFound => return Ok(None),
+        Err(failure) => return Err(fault(failure.text)),
+    };
+    if stat.kind == FileKind::File {
+        let path = at.file_name().to_owned();
+        let text = read(files, &real).map_err(fault)?;
+        let name = path.rsplit_once('.').map_or(path.as_str(), |(name, _)| name).to_owned();
+        let all = vec![SourceFile { path: path.clone(), text }];
+        return Ok(Some(ScriptModule::new(&name, shown.to_owned(), (path, all))));
+    }
+    let index = ENDINGS.map(|ending| format!("index.{ending}"));
+    let Some(entry) = index.into_iter().find(|name| files.peek(&real.join(name)).is_some()) else {
+        return Ok(None);
+    };
+    let mut all = Folder { files, root: &real, found: Vec::new(), bytes: 0 };
+    all.read(&real, 1).map_err(fault)?;
+    let shown = format!("{shown}/{entry}");
+    Ok(Some(ScriptModule::new(at.file_name(), shown, (entry, all.found))))
+}
+
+/// Reads the module of an extension: all source of its folder, with the main file that its manifest names.
+///
+/// # Errors
+/// Why it can't be read.
+pub fn load_main(
+    files: &dyn Files,
+    folder: &RealPath,
+    (main, shown): (&str, &str),
+) -> Result<ScriptModule, String> {
+    let mut all = Folder { files, root: folder, found: Vec::new(), bytes: 0 };
+    all.read(folder, 1)?;
+    let bare = main.trim_start_matches("./");
+    let ways =
+        ["", ".ts", ".js", ".mts", ".mjs", "/index.ts", "/index.js"].map(|ending| format!("{bare}{ending}"));
+    let entry = ways.into_iter().find(|path| all.found.iter().any(|file| file.path == *path));
+    let entry = entry.ok_or_else(|| format!("there is no file {bare}, which \"main\" names"))?;
+    Ok(ScriptModule::new(folder.file_name(), format!("{shown}/{entry}"), (entry, all.found)))
+}
+
+fn is_source(entry: &Entry) -> bool {
+    matches!(entry.kind, FileKind::File | FileKind::Link) && has_ending(entry.path.file_name())
+}
+
+fn has_ending(name: &str) -> bool {
+    let bare = name.rsplit_once('.').map_or(name, |(bare, _)| bare);
+    // Types alone declare nothing that runs.
+    let is_typing = ending_of(bare) == Some("d");
+    ending_of(name).is_some_and(|ending| ENDINGS.contains(&ending)) && !is_typing
+}
+
+fn ending_of(name: &str) -> Option<&str> {
+    name.rsplit_once('.').map(|(_, ending)| ending)
+}
+
+/// Whether a folder has no manifest of another kind of tool.
+fn may_hold(files: &dyn Files, entry: &Entry) -> bool {
+    matches!(entry.kind, FileKind::Folder | FileKind::Link)
+        && files.peek(&entry.path.join(MANIFEST)).is_none()
+}
+
+fn read(files: &dyn Files, at: &RealPath) -> Result<String, String> {
+    let bytes = files.read(at, 0, FILE_MAX_BYTES + 1).map_err(|failure| failure.text)?;
+    if bytes.len() > FILE_MAX_BYTES {
+        return Err(format!("{at} is longer than 1 MiB"));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| format!("{at} is not UTF-8: {error}"))?;
+    Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned))
+}
+
+struct Folder<'a> {
+    files: &'a dyn Files,
+    root: &'a RealPath,
+    found: Vec<SourceFile>,
+    bytes: usize,
+}
+
+impl Folder<'_> {
+    fn read(&mut self, at: &RealPath, depth: usize) -> Result<(), String> {
+        let listing = self.files.list(at, FILES_MAX).map_err(|failure| failure.text)?;
+        for entry in &listing.entries {
+            let name = entry.path.file_name();
+            if name.starts_with('.') || name == "node_modules" {
+                continue;
+            }
+            match entry.kind {
+                FileKind::Folder if depth < DEPTH_MAX => self.read(&entry.path, depth + 1)?,
+                FileKind::File if has_ending(name) || ending_of(name) == Some("json") => {
+                    self.take(&entry.path)?
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, at: &RealPath) -> Result<(), String> {
+        let text = read(self.files, at)?;
+        self.bytes = self.bytes.saturating_add(text.len());
+        if self.found.len() >= FILES_MAX || self.bytes > ALL_MAX_BYTES {
+            return Err(format!("there are more than {FILES_MAX} files or 8 MiB of source in {}", self.root));
+        }
+        let whole = at.absolute();
+        let path =
+            whole.strip_prefix(&self.root.absolute()).unwrap_or(&whole).trim_start_matches('/').to_owned();
+        self.found.push(SourceFile { path, text });
+        Ok(())
+    }
+}
