@@ -76,6 +76,8 @@ pub struct JobView {
     pub unread: u64,
     /// How many bytes of input it hasn't taken yet.
     pub waiting: usize,
+    /// What was written to it since the last line break, with which the next text makes a line.
+    pub unfinished: String,
     /// How it ended; none while it runs. A failure where that isn't known.
     pub end: Option<Result<Exit, Failure>>,
 }

@@ -12,6 +12,8 @@ use std::{
 };
 use tokio::sync::{Notify, watch};
 
+/// Longest line that may be written in pieces.
+const UNFINISHED_MAX_BYTES: usize = 64 << 10;
 /// How much input waits for a command that doesn't read it.
 const WAITING_MAX_BYTES: usize = 1 << 20;
 
@@ -33,6 +35,8 @@ struct Waiting {
     /// With what is on its way already.
     bytes: usize,
     end: Option<InputEnd>,
+    /// What was written since the last line break.
+    unfinished: Vec<u8>,
 }
 
 /// Why no more input is taken.
@@ -120,11 +124,27 @@ impl Tether {
                 ),
             ));
         }
+        let unfinished = match bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) {
+            Some(end) => bytes.get(end + 1..).unwrap_or_default().to_vec(),
+            None => [input.unfinished.as_slice(), bytes.as_slice()].concat(),
+        };
+        if unfinished.len() > UNFINISHED_MAX_BYTES {
+            return Err(Failure::invalid(format!(
+                "a line of input may have at most {UNFINISHED_MAX_BYTES} bytes; nothing more was written. Write its end \
+                 with a line break first"
+            )));
+        }
+        input.unfinished = unfinished;
         input.bytes = input.bytes.saturating_add(bytes.len());
         input.pieces.push_back(bytes);
         drop(input);
         self.0.arrived.notify_one();
         Ok(())
+    }
+
+    /// What was written since the last line break: whoever reads lines sees it as one with what comes next.
+    pub fn unfinished(&self) -> String {
+        String::from_utf8_lossy(&self.input().unfinished).into_owned()
     }
 
     /// Ends the input once all that waits is read.

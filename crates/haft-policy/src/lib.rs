@@ -33,7 +33,7 @@ pub use judge::{Judgement, Verdict, judge};
 pub use marks::{Covered, Mark, Marks, Taint, TakenIn, taken_in};
 pub use mode::{Class, Mode, ModeError};
 pub use narrow::Narrowing;
-pub use places::{hidden_in, kept_in};
+pub use places::{hidden_in, kept_in, watched_in};
 pub use policy::{Confines, Grant, Policy};
 pub use rule::{Action, Match, Rule, RuleError, RuleOrigin, rule_choices};
 pub use settle::{is_harmless, reads_only};

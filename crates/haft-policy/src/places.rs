@@ -204,6 +204,28 @@ pub fn kept_in(root: &str) -> Vec<Kept> {
     absent.chain(named.filter(is_plain).map(|name| Kept { path: at(name), even_absent: false })).collect()
 }
 
+/// What makes programs run as soon as a tool of the user's is started in a folder of work, and isn't kept while it isn't
+/// there: what a command makes under these names is set aside when it has ended. What is run only elsewhere, as what a
+/// build server reads, isn't among them.
+pub fn watched_in(root: &str) -> Vec<String> {
+    const WATCHED: [&str; 13] = [
+        ".mcp.json",
+        ".claude.json",
+        ".pequenin",
+        ".opencode",
+        ".windsurf",
+        ".continue",
+        ".zed",
+        ".envrc",
+        ".exrc",
+        ".vimrc",
+        ".nvimrc",
+        ".nvim.lua",
+        ".dir-locals.el",
+    ];
+    WATCHED.iter().map(|name| format!("{}/{name}", root.trim_end_matches('/'))).collect()
+}
+
 /// What a sandbox hides in the user's home: the sensitive paths that are named without a pattern.
 pub fn hidden_in(home: &str) -> Vec<String> {
     let named = SENSITIVE.iter().map(|line| {

@@ -16,6 +16,7 @@ pub use child::{ChildWorld, child_main};
 pub use code::{CODE_TOOL, CodeSettings, SCRIPT_NAME, SavedScript, code_tool, saved_script};
 pub use engine::{Engine, MEMORY_BYTES};
 pub use module::{
-    Declared, Discovered, ModuleFault, ModuleTool, ScriptModule, ScriptTool, declare_all, discover,
-    lent_tools, load_module,
+    Activated, Declared, DeclaredChange, DeclaredHook, Discovered, Extension, ExtensionAbout, ExtensionStore,
+    ModuleFault, ModuleTool, ScriptModule, ScriptTool, activate_once, declare_all, discover, lent_tools,
+    load_main, load_module, tightened,
 };

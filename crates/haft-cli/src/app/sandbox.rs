@@ -3,7 +3,7 @@
 use super::App;
 use haft_core::{Confined, Confinement, Kept, Reach};
 use haft_os::{Limits, Sandbox, host};
-use haft_policy::{Confines, Policy, hidden_in, kept_in};
+use haft_policy::{Confines, Policy, hidden_in, kept_in, watched_in};
 use haft_runtime::{SPILL_FOLDER, settings::SandboxMode};
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,8 @@ impl App {
         roots.extend(self.extra_roots().iter().filter_map(|root| real(root)));
         let home = self.place.home.as_deref().and_then(|home| real(Path::new(home)));
         let kept = self.kept(&roots, home.as_deref());
-        let watched = home.as_deref().map(|home| watched_in(home, &roots)).unwrap_or_default();
+        let mut watched = home.as_deref().map(|home| watched_at_home(home, &roots)).unwrap_or_default();
+        watched.extend(roots.iter().flat_map(|root| watched_in(root)));
         let refusal = self.refusal(&roots);
         let temp = TEMP.iter().copied().chain(self.environment.get("TMPDIR"));
         let further = setting.writable.iter().map(|set| set.value.absolute.as_str());
@@ -150,7 +151,7 @@ impl App {
 
 /// What makes programs run in a home that commands may write: what isn't there can't be made, not even for a while, since
 /// logins read it.
-fn watched_in(home: &str, roots: &[String]) -> Vec<String> {
+fn watched_at_home(home: &str, roots: &[String]) -> Vec<String> {
     if !roots.iter().any(|root| Path::new(home).starts_with(root)) {
         return Vec::new();
     }

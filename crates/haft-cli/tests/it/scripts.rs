@@ -355,7 +355,7 @@ fn a_script_becomes_a_tool_by_its_call() {
         (["save-tool", inner.as_str(), "x"], "was one of read"),
         (["save-tool", "999", "x"], "no call 999"),
         (["save-tool", "abc", "x"], "is no call"),
-        (["save-tool", id, "X Y"], "no name for"),
+        (["save-tool", id, "X Y"], "Invalid tool name"),
         (["save-tool", id, "count-todos"], "already"),
     ] {
         let ran = place.run(&words).with(2);

@@ -72,7 +72,12 @@ impl Scene {
             parts.add(other);
         }
         parts.add_kept(&own.kept, has_mounts);
-        parts.watched.extend(paths(&own.watched).into_iter().filter(|path| !is_there(path)));
+        // What was approved by its name may be made.
+        let approved: Vec<PathBuf> =
+            paths(&allowance.files).into_iter().chain(paths(&allowance.writable)).collect();
+        let is_approved = |path: &PathBuf| approved.iter().any(|approved| approved.starts_with(path));
+        let watched = paths(&own.watched).into_iter().filter(|path| !is_there(path) && !is_approved(path));
+        parts.watched.extend(watched);
         let hidden = real_places(&own.hidden, &needed);
         let files = paths(&allowance.files).into_iter().filter(|path| !parts.leave_free(path, &hidden));
         let (files, new): (Vec<PathBuf>, Vec<PathBuf>) =

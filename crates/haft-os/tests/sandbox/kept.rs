@@ -109,3 +109,24 @@ async fn what_must_not_be_made_is_set_aside() {
     assert!(!place.path("w/.zshenv").exists() && place.path("w/.zshenv.set-aside").exists());
     assert!(place.path("w/.profile").exists() && place.path("w/.other").exists());
 }
+
+#[tokio::test]
+async fn settings_that_a_command_makes_are_set_aside_unless_it_was_let_make_them() {
+    let place = Place::new();
+    let confinement = Confinement { watched: vec![place.text("w/.mcp.json")], ..place.confinement() };
+    if !has(&place.sandbox(confinement.clone()), &[Layer::Namespaces]) {
+        return;
+    }
+    let ran = run(place.sandbox(confinement.clone()), place.command("echo x > .mcp.json")).await.unwrap();
+    let noticed = ran.exit.confined.unwrap().noticed;
+    assert!(
+        noticed.iter().any(|notice| notice.contains(".mcp.json") && notice.contains("set aside")),
+        "{noticed:?}"
+    );
+    assert!(!place.path("w/.mcp.json").exists());
+    let allowed = Allowance { files: vec![place.text("w/.mcp.json")], ..Allowance::default() };
+    let command = Command { confined: Some(allowed), ..place.command("echo x > .mcp.json") };
+    let ran = run(place.sandbox(confinement), command).await.unwrap();
+    assert!(ran.exit.confined.unwrap().noticed.is_empty());
+    assert_eq!(fs::read_to_string(place.path("w/.mcp.json")).unwrap(), "x\n");
+}

@@ -279,6 +279,7 @@ impl SessionJob {
             quiet: self.tether.quiet().filter(|_| state.end.is_none()),
             unread,
             waiting: self.tether.waiting(),
+            unfinished: self.tether.unfinished(),
             end: state.end.as_ref().map(|end| end.how.clone()),
         }
     }

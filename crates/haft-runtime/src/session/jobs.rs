@@ -216,7 +216,9 @@ impl Session {
     fn shown(&self, job: JobView) -> JobView {
         let mut line = job.line.to_string();
         self.masks().text(&mut line);
-        JobView { line: line.into(), ..job }
+        let mut unfinished = job.unfinished;
+        self.masks().text(&mut unfinished);
+        JobView { line: line.into(), unfinished, ..job }
     }
 
     /// Ends all jobs and waits until nothing of them is left; those to be kept are let go instead. Gives the jobs that

@@ -80,6 +80,7 @@ impl LostJob {
             quiet: None,
             unread: 0,
             waiting: 0,
+            unfinished: String::new(),
             end: Some(Err(Failure::new(FailureKind::Unavailable, self.fate()))),
         }
     }

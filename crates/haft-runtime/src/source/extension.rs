@@ -187,7 +187,7 @@ impl Reader<'_> {
             match item.as_str().or_else(|| item.get("id")?.as_str()) {
                 Some(text) => texts.push(text.to_owned()),
                 None => {
-                    self.fault(&pointer, &format!("\"{key}\" must be a list of strings"), "write [\"…\"]")
+                    self.fault(&pointer, &format!("\"{key}\" must be a list of strings"), "write [\"…\"]");
                 }
             }
         }

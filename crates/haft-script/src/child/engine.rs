@@ -199,7 +199,7 @@ impl Engine {
     }
 
     /// Says that there was an error, in the words of the script's own failures.
-    fn report<'js>(&self, ctx: &Ctx<'js>, done: rquickjs::Result<()>) {
+    fn report(&self, ctx: &Ctx<'_>, done: rquickjs::Result<()>) {
         let Err(error) = done else { return };
         let thrown = if error.is_exception() {
             Ok(ctx.catch())
@@ -218,7 +218,7 @@ impl Engine {
         self.context.with(|ctx| self.refuse_in(&ctx, fault));
     }
 
-    fn refuse_in<'js>(&self, ctx: &Ctx<'js>, fault: &Fault) {
+    fn refuse_in(&self, ctx: &Ctx<'_>, fault: &Fault) {
         line::say(&json!({"say": "failed", "id": 0, "fault": fault}).to_string());
         let done = call(ctx, &self.kit.settle, ());
         self.report(ctx, done);

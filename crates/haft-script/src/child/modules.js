@@ -471,7 +471,7 @@
       case "stuck": return stuck(order.error);
       default: return undefined;
     }
-  }, () => callCount === 0 && !loading);
+  }, () => callCount === 0 && !loading, () => keys(calls).some((id) => kit.isHeard(calls[id].controller.signal)));
 
   /** Waits for a module, and says what it declares. */
   function loaded(promise, namespace, text) {

@@ -19,7 +19,7 @@
   const fromCode = String.fromCharCode;
   const send = native.send;
   const then = bound(Promise.prototype.then);
-  let further = null, idle = null;
+  let further = null, idle = null, heard = null;
   let isScript = false, settled = false;
 
   const DEPTH_MAX = 5;
@@ -328,6 +328,9 @@
       this.#listeners = left;
     }
     dispatchEvent() { return true; }
+    static isHeard(signal) {
+      return !signal.#aborted && (typeof signal.onabort === "function" || signal.#listeners.length > 0);
+    }
     static abortWith(signal, reason) {
       if (signal.#aborted) return;
       signal.#aborted = true;
@@ -366,6 +369,8 @@
   }
   const abortWith = AbortSignal.abortWith;
   delete AbortSignal.abortWith;
+  const isHeard = AbortSignal.isHeard;
+  delete AbortSignal.isHeard;
 
   function abortError(message) {
     const error = new Error(message);
@@ -736,7 +741,8 @@
   /** How many answers are still to come; below zero where nothing waits for any. */
   function waits() {
     if (isScript ? settled : idle === null || idle()) return -1;
-    return keys(asked).length;
+    // Who listens for the end of a call waits for that.
+    return keys(asked).length + (!isScript && heard !== null && heard() ? 1 : 0);
   }
 
   /** Nothing more will happen, and something waits. */
@@ -757,9 +763,9 @@
 
   /** What modules are given, in a file of its own. */
   const kit = {
-    send, quote, encoded, describe, show, log, failed, ask, toolsOf, parse, addTimer, abortWith, AbortController, AbortSignal,
+    send, quote, encoded, describe, show, log, failed, ask, toolsOf, parse, addTimer, abortWith, isHeard, AbortController, AbortSignal,
     limits: (limits) => { atOnce = limits.atOnce; longest = limits.timerMs; },
-    orders: (fn, isIdle) => { further = fn; idle = isIdle; },
+    orders: (fn, isIdle, someoneListens) => { further = fn; idle = isIdle; heard = someoneListens; },
   };
 
   return { receive, tick, waits, stuck, stopped, settle, script, failed, kit };

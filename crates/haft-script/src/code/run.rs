@@ -86,7 +86,7 @@ impl<'a> ScriptRun<'a> {
     }
 
     /// Runs it to its end. Calls that it didn't wait for are waited for.
-    pub(super) async fn to_its_end(&mut self) -> ScriptEnd {
+    pub(super) async fn until_it_ends(&mut self) -> ScriptEnd {
         let end = self.listen().await;
         self.is_lost = matches!(end, ScriptEnd::Lost(_));
         if matches!(end, ScriptEnd::Returned { .. } | ScriptEnd::Threw(_)) {

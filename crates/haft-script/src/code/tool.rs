@@ -6,7 +6,8 @@ use crate::{
     wire::{Bounds, Order, SourceFile},
 };
 use haft_core::{
-    AnyTool, Cx, Effects, Failure, FailureKind, Output, Permission, Risk, SessionView, Spec, Tool, erase,
+    AnyTool, Cx, Effects, Exposure, Failure, FailureKind, Output, Permission, Risk, SessionView, Spec, Tool,
+    erase,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -46,6 +47,7 @@ impl Tool for CodeTool {
             .with_risk(Risk::Safe)
             .with_capabilities(&["tool.meta"])
             .with_category("meta")
+            .with_exposure(Exposure::Deferred)
             .with_timeout(self.settings.timeout)
             .with_display("ƒ", "Running a script");
         // By itself it changes nothing; the calls that it makes are judged one by one.
@@ -87,7 +89,7 @@ impl Tool for CodeTool {
         let timer_ms = u64::try_from(self.settings.timeout.as_millis()).unwrap_or(u64::MAX);
         guest.tell(&Order::Run { file, bounds: Bounds { at_once: self.settings.at_once, timer_ms } });
         let mut run = ScriptRun::new(cx, self.settings, guest);
-        let end = run.to_its_end().await;
+        let end = run.until_it_ends().await;
         report::told(end, run.into_left().await, &input.script)
     }
 }

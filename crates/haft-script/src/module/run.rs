@@ -43,7 +43,7 @@ impl ModuleCall<'_> {
     ///
     /// # Errors
     /// What the tool threw; cancelled; internal where its process ended.
-    pub(crate) async fn to_its_end(mut self) -> Result<Returned, Failure> {
+    pub(crate) async fn until_it_ends(mut self) -> Result<Returned, Failure> {
         let mut messages = Vec::new();
         let mut giving: FuturesUnordered<BoxFuture<'static, (u64, Result<Value, Refused>)>> =
             FuturesUnordered::new();

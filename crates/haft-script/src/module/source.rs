@@ -189,7 +189,7 @@ impl Folder<'_> {
             match entry.kind {
                 FileKind::Folder if depth < DEPTH_MAX => self.read(&entry.path, depth + 1)?,
                 FileKind::File if has_ending(name) || ending_of(name) == Some("json") => {
-                    self.take(&entry.path)?
+                    self.take(&entry.path)?;
                 }
                 _ => {}
             }

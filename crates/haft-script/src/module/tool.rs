@@ -286,7 +286,7 @@ async fn call(
 ) -> Result<Returned, Failure> {
     let (id, words) = live.open();
     live.tell(&told(id, of, input, lent.told(of.checks_first)));
-    ModuleCall { live, id, words, lent, cx }.to_its_end().await
+    ModuleCall { live, id, words, lent, cx }.until_it_ends().await
 }
 
 /// The order for a call.

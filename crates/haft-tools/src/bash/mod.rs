@@ -5,6 +5,7 @@
 //! the end of a command is always stated: exit code, signal, time, what was stopped; and of one that goes on, how to go
 //! on with it.
 
+mod editor;
 mod input;
 mod place;
 mod script;

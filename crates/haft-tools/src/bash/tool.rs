@@ -1,6 +1,7 @@
 //! The declaration and the run of `bash`.
 
 use super::{
+    editor::waits_for_a_person,
     input::{BashInput, TIMEOUT_MAX_MS},
     place::Place,
     script::{argv, variables},
@@ -76,7 +77,11 @@ impl Tool for BashTool {
     }
 
     fn validate(&self, input: &BashInput) -> Result<(), Failure> {
-        input.check()
+        input.check()?;
+        match waits_for_a_person(&input.command).filter(|_| !input.has_terminal()) {
+            Some(why) => Err(Failure::invalid(why)),
+            None => Ok(()),
+        }
     }
 
     fn effects(&self, input: &BashInput, _: &dyn SessionView) -> Effects {

@@ -142,6 +142,7 @@ mod tests {
             quiet: None,
             unread: 1_536,
             waiting: 0,
+            unfinished: String::new(),
             end,
         }
     }

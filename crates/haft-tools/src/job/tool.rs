@@ -53,7 +53,8 @@ impl Tool for JobTool {
         let Some(job) = job else { return Effects::none() };
         let mut touches = vec![Touch::Command(Arc::clone(&job.line))];
         if !input.text().is_empty() {
-            touches.push(Touch::Command(input.text().into()));
+            // With what was written before it, which the job may not have run yet.
+            touches.push(Touch::Command(format!("{}{}", job.unfinished, input.text()).into()));
         }
         if !job.folder.is_empty() {
             touches.push(Touch::Read(PathArg(job.folder)));
@@ -274,6 +275,7 @@ mod tests {
                 quiet: None,
                 unread: 0,
                 waiting: 0,
+                unfinished: String::new(),
                 end: None,
             })
         }

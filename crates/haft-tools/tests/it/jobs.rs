@@ -379,6 +379,12 @@ async fn what_is_written_to_a_job_is_judged_each_time() {
     let ended = job(&kit, json!({"action": "write", "id": id, "text": "rm x\n"})).await;
     assert_eq!(denied(&ended), "deny");
     has(&write(&kit, &id, "hello\n").await, &["hello\n"]);
+    // A line may come in pieces; it is judged as the whole that it is.
+    write(&kit, &id, "then\nr").await;
+    let ended = job(&kit, json!({"action": "write", "id": id, "text": "m x\n"})).await;
+    assert_eq!(denied(&ended), "deny");
+    write(&kit, &id, "ather\n").await;
+    has(&write(&kit, &id, "m x\n").await, &["m x\n"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -143,7 +143,7 @@ impl Extension {
         let (id, words) = live.open();
         lock(&self.running).insert(id, Arc::clone(lent));
         live.tell(&told(id, of, input, lent.told(of.checks_first)));
-        let ended = ModuleCall { live: &live, id, words, lent, cx }.to_its_end().await;
+        let ended = ModuleCall { live: &live, id, words, lent, cx }.until_it_ends().await;
         lock(&self.running).remove(&id);
         let is_deaf = ended.as_ref().is_err_and(|failure| failure.diagnostic.as_deref() == Some(DEAF));
         if is_deaf && lock(&self.running).is_empty() {
@@ -319,7 +319,7 @@ async fn hear(
         match word {
             Word::Done { .. } => drop(activated.take().map(|sender| sender.send(Ok(())))),
             Word::Failed { fault, .. } => {
-                drop(activated.take().map(|sender| sender.send(Err(failure(&fault)))))
+                drop(activated.take().map(|sender| sender.send(Err(failure(&fault)))));
             }
             Word::Ask { id, what, name, input, .. } => {
                 let order = match extension.give((&what, &name), &input).await {
