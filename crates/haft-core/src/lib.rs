@@ -14,6 +14,7 @@ mod effects;
 mod event;
 mod failure;
 mod files;
+mod hidden;
 mod http;
 mod media;
 mod name;
@@ -21,13 +22,14 @@ mod output;
 mod process;
 mod sandbox;
 mod shell_line;
+mod shown;
 mod spec;
 mod state;
 mod tool;
 mod web;
 mod world;
 
-pub use approve::{Answer, Approver, NoApprover, Preview, Question};
+pub use approve::{Answer, Approver, Filled, Form, NoApprover, Preview, Question};
 pub use build::{ToolBuilder, tool};
 pub use call::{CallId, Ended, Input, Outcome, Request, TraceStep, Why};
 pub use cancel::Cancel;
@@ -40,6 +42,7 @@ pub use files::{
     Entry, FileKind, FileLock, FileOp, Files, GrepHit, GrepLine, GrepQuery, Listing, Skip, Stat, WalkOptions,
     WalkReport, WriteMode,
 };
+pub use hidden::is_hidden;
 pub use http::{Http, HttpBody, HttpRequest, HttpResponse};
 pub use media::{Image, ImageLimits, Media, NoMedia, PageRange, PdfPage, PdfText};
 pub use name::{NAME_MAX_CHARS, NameError, ToolName, humanise};
@@ -50,6 +53,7 @@ pub use output::{
 pub use process::{Command, Exit, Processes, Shell, Status, Stdio, StopReason, Survivor};
 pub use sandbox::{Allowance, Confined, Confinement, Kept, Layer, Reach};
 pub use shell_line::{shell_line, shell_word};
+pub use shown::{bounded_lines, exact};
 pub use spec::{
     Display, Example, Exposure, Flags, LONG_TIMEOUT, OUTPUT_MAX_BYTES, OUTPUT_MAX_LINES, Permission, Risk,
     Spec, TIMEOUT,
