@@ -3,7 +3,10 @@
 use crate::command::{DemoArgs, RunArgs, UndoArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use haft_policy::Mode;
-use std::path::PathBuf;
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+};
 
 const ABOUT: &str = "The runtime between a model's tool calls and the world";
 const CALL_HELP: &str = "Input is one JSON object, or `-` to read it from standard input, or --key value pairs: \
@@ -265,8 +268,38 @@ pub(crate) struct ServeArgs {
 /// How to serve.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum ServeCommand {
-    /// The Model Context Protocol over standard input and output
-    Mcp,
+    /// The Model Context Protocol over standard input and output, or over HTTP
+    Mcp(ServeMcpArgs),
+}
+
+/// `haft serve mcp`.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ServeMcpArgs {
+    /// Serve by streamable HTTP at this address, such as 127.0.0.1:8642; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub(crate) http: Option<SocketAddr>,
+    /// Let clients in without a token; only on loopback
+    #[arg(long, requires = "http")]
+    pub(crate) no_token: bool,
+    /// Make a new token; the former one opens no more
+    #[arg(long, requires = "http", conflicts_with = "no_token")]
+    pub(crate) new_token: bool,
+    /// Another name by which clients reach the server; may come several times
+    #[arg(long, requires = "http", value_name = "HOST")]
+    pub(crate) allow_host: Vec<String>,
+    /// A web page that may use the server from a browser, such as https://app.example; may come several times
+    #[arg(long, requires = "http", value_name = "ORIGIN")]
+    pub(crate) allow_origin: Vec<String>,
+}
+
+/// An address to listen at; a port alone is one of loopback.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let on_loopback = text.strip_prefix("localhost").unwrap_or(text).trim_start_matches(':').parse::<u16>();
+    match (text.parse::<SocketAddr>(), on_loopback) {
+        (Ok(address), _) => Ok(address),
+        (_, Ok(port)) => Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+        _ => Err("write an address and a port, such as 127.0.0.1:8642".to_owned()),
+    }
 }
 
 /// `haft permissions`.
@@ -455,10 +488,22 @@ mod tests {
     }
 
     #[test]
+    fn a_port_alone_is_one_of_loopback() {
+        for text in ["127.0.0.1:8642", "localhost:8642", ":8642", "8642"] {
+            assert_eq!(address(text).unwrap().to_string(), "127.0.0.1:8642", "{text}");
+        }
+        assert_eq!(address("[::1]:0").unwrap().to_string(), "[::1]:0");
+        assert!(address("127.0.0.1").is_err() && address("box:80").is_err());
+    }
+
+    #[test]
     fn unknown_flags_and_modes_are_wrong_usage() {
         let wrong = [
             vec!["haft", "permissions", "allow", "--user", "--local", "x"],
             vec!["haft", "permissions", "revoke"],
+            vec!["haft", "serve", "mcp", "--no-token"],
+            vec!["haft", "serve", "mcp", "--http", "nowhere"],
+            vec!["haft", "serve", "mcp", "--http", "1", "--no-token", "--new-token"],
             vec!["haft", "permissions", "revoke", "x", "--all"],
             vec!["haft", "rules"],
             vec!["haft", "import"],

@@ -63,7 +63,7 @@ pub(crate) fn dispatch(cli: Cli, environment: Environment) -> anyhow::Result<Sta
         Command::Check(args) => check::check(&App::load(environment, common)?, &args),
         Command::Test(args) => test::test(&App::load(environment, common)?, &args),
         Command::Serve(args) => match args.how {
-            ServeCommand::Mcp => serve::mcp(&App::load(environment, common)?),
+            ServeCommand::Mcp(args) => serve::mcp(&App::load(environment, common)?, &args),
         },
         Command::Permissions(args) => permissions::permissions(&App::load(environment, common)?, &args),
         Command::Rules(args) => match args.command {
