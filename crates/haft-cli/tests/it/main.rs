@@ -24,6 +24,7 @@ mod rules;
 mod sandbox;
 mod secrets;
 mod serving;
+mod serving_http;
 mod taint;
 mod terminal;
 mod together;
