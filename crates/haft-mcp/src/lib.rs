@@ -51,4 +51,4 @@ pub use front::{Front, Fronts, Registered};
 pub use http::HttpSetup;
 pub use rpc_error::RpcError;
 pub use server::{McpServer, ServerInfo};
-pub use upstream::{Change, Features, Relayed, Upstream};
+pub use upstream::{Change, Features, Relayed, Upstreams};

@@ -1,7 +1,7 @@
 //! What all clients of one server share.
 
 use crate::{
-    Features, Fronts, Upstream, encode, names,
+    Features, Fronts, Upstreams, encode, names,
     parked::Parked,
     seal::Seal,
     server::{McpServer, Renewal, ServerInfo},
@@ -21,7 +21,7 @@ pub(crate) struct Office {
     /// Brings the catalogue up to date; blocking.
     pub(crate) renewal: Option<Renewal>,
     /// The servers behind haft.
-    pub(crate) upstream: Option<Arc<dyn Upstream>>,
+    pub(crate) upstream: Option<Arc<dyn Upstreams>>,
     /// Who makes which call.
     pub(crate) fronts: Fronts,
     /// Seals what clients bring back.

@@ -1,7 +1,7 @@
 //! The server as its host sees it.
 
 use crate::{
-    Fronts, HttpSetup, McpError, Upstream, http,
+    Fronts, HttpSetup, McpError, Upstreams, http,
     lines::Lines,
     office::Office,
     outbox::Outbox,
@@ -66,7 +66,7 @@ pub struct McpServer {
     pub(crate) session: Arc<Session>,
     pub(crate) info: ServerInfo,
     pub(crate) renewal: Option<Renewal>,
-    pub(crate) upstream: Option<Arc<dyn Upstream>>,
+    pub(crate) upstream: Option<Arc<dyn Upstreams>>,
     pub(crate) fronts: Fronts,
     pub(crate) secret: Option<[u8; 32]>,
 }
@@ -90,7 +90,7 @@ impl McpServer {
 
     /// Offers what the servers behind haft have besides their tools.
     #[must_use]
-    pub fn with_upstream(mut self, upstream: Arc<dyn Upstream>) -> Self {
+    pub fn with_upstreams(mut self, upstream: Arc<dyn Upstreams>) -> Self {
         self.upstream = Some(upstream);
         self
     }

@@ -47,7 +47,7 @@ pub struct Relayed {
 }
 
 /// The servers behind haft.
-pub trait Upstream: Send + Sync {
+pub trait Upstreams: Send + Sync {
     /// What some of them have.
     fn features(&self) -> Features;
 

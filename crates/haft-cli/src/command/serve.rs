@@ -1,5 +1,6 @@
 //! `haft serve`: the tools for other programs.
 
+mod answered;
 mod token;
 
 use super::{Interrupts, block_on};
@@ -10,6 +11,7 @@ use crate::{
     status::Status,
     trouble::Trouble,
 };
+use answered::Answered;
 use haft_core::{Approver, CallId, Cancel, Event};
 use haft_mcp::{ClientApprover, Fronts, HttpSetup, McpServer, ServerInfo};
 use haft_os::{Listener, host};
@@ -29,8 +31,12 @@ const END_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) fn mcp(app: &App, args: &ServeMcpArgs) -> anyhow::Result<Status> {
     block_on(async {
         let fronts = Fronts::new();
-        let asked: Arc<dyn Approver> = Arc::new(ClientApprover::new(fronts.clone()));
-        let approver = if app.common.yes { app.approver() } else { asked };
+        let forms = ClientApprover::new(fronts.clone());
+        let approver: Arc<dyn Approver> = if app.common.yes {
+            Arc::new(Answered { questions: app.approver(), forms })
+        } else {
+            Arc::new(forms)
+        };
         let live = app.live(&app.session_name("mcp"), approver)?;
         let mut interrupts = Interrupts::listen()?;
         let _following = live.tools.followed();

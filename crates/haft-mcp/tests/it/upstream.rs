@@ -7,7 +7,7 @@ use crate::{
 use haft_core::{
     AnyTool, Bound, BoxFuture, Cx, Effects, Failure, Output, Permission, Risk, SessionView, Spec,
 };
-use haft_mcp::{Change, Features, Front, Fronts, McpServer, Relayed, RpcError, Upstream};
+use haft_mcp::{Change, Features, Front, Fronts, McpServer, Relayed, RpcError, Upstreams};
 use haft_test::Harness;
 use serde_json::{Map, Value, json};
 use std::{
@@ -52,7 +52,7 @@ async fn answer(front: &Arc<dyn Front>, key: &str) -> Result<String, RpcError> {
     Ok(answers[key]["content"]["which"].as_str().unwrap_or("nothing").to_owned())
 }
 
-impl Upstream for Behind {
+impl Upstreams for Behind {
     fn features(&self) -> Features {
         Features { resources: true, subscriptions: true, prompts: true, completions: true }
     }
@@ -171,7 +171,7 @@ impl Stage {
     }
 
     fn server(&self) -> McpServer {
-        server(&self.harness).with_upstream(self.behind.clone()).with_fronts(self.fronts.clone())
+        server(&self.harness).with_upstreams(self.behind.clone()).with_fronts(self.fronts.clone())
     }
 }
 
