@@ -15,6 +15,7 @@ mod effects;
 mod event;
 mod failure;
 mod files;
+mod hidden;
 mod http;
 mod media;
 mod name;
@@ -29,7 +30,7 @@ mod tool;
 mod web;
 mod world;
 
-pub use approve::{Answer, Approver, NoApprover, Preview, Question};
+pub use approve::{Answer, Approver, Filled, Form, NoApprover, Preview, Question};
 pub use build::{ToolBuilder, tool};
 pub use call::{CallId, Ended, Input, Outcome, Request, TraceStep, Why};
 pub use cancel::Cancel;
@@ -45,6 +46,7 @@ pub use files::{
     Entry, FileKind, FileLock, FileOp, Files, GrepHit, GrepLine, GrepQuery, Listing, Skip, Stat, WalkOptions,
     WalkReport, WriteMode,
 };
+pub use hidden::is_hidden;
 pub use http::{Http, HttpBody, HttpRequest, HttpResponse};
 pub use media::{Image, ImageLimits, Media, NoMedia, PageRange, PdfPage, PdfText};
 pub use name::{NAME_MAX_CHARS, NameError, ToolName, humanise};
@@ -52,7 +54,7 @@ pub use output::{
     Block, ChangedBy, FileChange, FileState, FileStep, FileTraits, IntoOutput, Json, Output, Seen, Shape,
     Truncation,
 };
-pub use process::{Command, Exit, Processes, Shell, Status, Stdio, StopReason, Survivor};
+pub use process::{Command, Exit, ProcessInput, Processes, Shell, Status, Stdio, StopReason, Survivor};
 pub use sandbox::{Allowance, Confined, Confinement, Kept, Layer, Reach};
 pub use secret::{SECRET_MAX_BYTES, Secret, SecretError};
 pub use shell_line::{shell_line, shell_word};

@@ -169,6 +169,10 @@ pub struct Spec {
     pub display: Display,
     /// Inputs with the outputs they must give.
     pub examples: Vec<Example>,
+    /// The definition as a source that speaks the Model Context Protocol gave it, for hosts that speak it too; its
+    /// name isn't the one that counts here.
+    #[serde(skip)]
+    pub foreign: Option<Arc<Value>>,
 }
 
 impl Spec {
@@ -207,6 +211,7 @@ impl Spec {
             code_mode: true,
             display: Display::default(),
             examples: Vec::new(),
+            foreign: None,
         }
     }
 

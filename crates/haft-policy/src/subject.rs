@@ -122,7 +122,11 @@ impl Subject {
                 Touch::ReadTree(_) => Access::ReadTree,
                 Touch::Write(_) => Access::Write,
                 Touch::WriteTree(_) => Access::WriteTree,
-                Touch::Host(_) | Touch::Command(_) | Touch::Session(_) | Touch::Unconfined => return None,
+                Touch::Host(_)
+                | Touch::Command(_)
+                | Touch::Server(_)
+                | Touch::Session(_)
+                | Touch::Unconfined => return None,
             };
             touch.path().map(|path| PathUse { access, names: self.names_of(path), real: Some(path.clone()) })
         });

@@ -41,7 +41,9 @@ fn edits_inside(subject: &Subject, policy: &Policy) -> bool {
         && touches.iter().all(|touch| match touch {
             Touch::Read(path) | Touch::ReadTree(path) => policy.is_inside(path),
             Touch::Write(path) | Touch::WriteTree(path) => policy.workspace.covers(path),
-            Touch::Host(_) | Touch::Command(_) | Touch::Session(_) | Touch::Unconfined => false,
+            Touch::Host(_) | Touch::Command(_) | Touch::Server(_) | Touch::Session(_) | Touch::Unconfined => {
+                false
+            }
         })
 }
 

@@ -126,7 +126,7 @@ impl Lease {
                     path.covers(at) && (path == at || !self.denies(at))
                 }
                 Touch::Command(_) => true,
-                Touch::Host(_) | Touch::Session(_) | Touch::Unconfined => false,
+                Touch::Host(_) | Touch::Server(_) | Touch::Session(_) | Touch::Unconfined => false,
             }),
         };
         if judged { Ok(()) } else { Err(undeclared("read", at)) }
