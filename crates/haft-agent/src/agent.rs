@@ -3,15 +3,17 @@
 //! Leaves to the runtime whether, when and how a call runs, and to the host where messages are kept
 //! ([`Agent::on_message`]). No request is made while a call of the history is without its result.
 
+mod definitions;
 mod hooks;
 mod turn;
 
 use crate::{
     AgentObserver, CallResult, LoopAction, LoopAnswer, LoopCall, LoopDetector, LoopJudge, Message, Model,
-    ModelError, NoJudge, NoObserver, Results, RetryPolicy, StopReason, ToolDefinition, Usage, mend,
+    ModelError, NoJudge, NoObserver, Results, RetryPolicy, StopReason, Usage, mend,
 };
+use definitions::Definitions;
 use haft_core::{Block, Cancel, Outcome};
-use haft_runtime::{Executor, Session, Snapshot};
+use haft_runtime::{Executor, Session};
 use std::sync::Arc;
 use turn::{Turn, TurnEnd};
 
@@ -90,6 +92,8 @@ pub struct Agent {
     judge: Arc<dyn LoopJudge>,
     keep: Box<dyn FnMut(&Message) + Send>,
     history: Vec<Message>,
+    /// Of the turn that is being taken.
+    definitions: Definitions,
     /// Counted over the whole session: the runtime's budget is kept by it.
     turn: u64,
     /// Whether hooks were told that the session began, and not that it ended.
@@ -123,6 +127,7 @@ impl Agent {
             judge: Arc::new(NoJudge),
             keep: Box::new(|_| {}),
             history: Vec::new(),
+            definitions: Definitions::default(),
             turn: 0,
             is_begun: false,
         }
@@ -202,8 +207,8 @@ impl Agent {
     async fn step(&mut self, run: &mut AgentRun, course: &mut Course, cancel: &Cancel) -> Option<AgentEnd> {
         run.turns += 1;
         self.turn += 1;
-        let tools = definitions(&self.session, &self.session.refresh());
-        let mut turn = self.take_turn(&tools, cancel).await;
+        self.definitions = Definitions::of(&self.session, &self.session.refresh(), self.model.schemas());
+        let mut turn = self.take_turn(cancel).await;
         run.usage += turn.usage;
         self.observer.usage(turn.usage, run.usage);
         if !matches!(turn.end, TurnEnd::Stopped(_)) {
@@ -332,22 +337,6 @@ fn turn_number(message: &Message) -> Option<u64> {
         Message::Assistant(assistant) => Some(assistant.turn),
         Message::User { .. } | Message::Results(_) => None,
     }
-}
-
-/// What the model is offered, in the snapshot's stable order; not what a rule denies whole.
-fn definitions(session: &Session, snapshot: &Snapshot) -> Vec<ToolDefinition> {
-    snapshot
-        .offers()
-        .filter(|offer| session.sends(offer) && !session.denies(offer))
-        .map(|offer| {
-            let spec = offer.spec();
-            ToolDefinition {
-                name: offer.name.to_string(),
-                description: session.prompt_of(offer, snapshot),
-                input_schema: spec.input_schema.clone(),
-            }
-        })
-        .collect()
 }
 
 fn end_without_calls(end: TurnEnd) -> Option<AgentEnd> {

@@ -5,9 +5,13 @@
 
 mod adjust;
 mod folders;
+mod giving;
 mod grants;
 mod home;
+mod keys;
 mod masker;
+pub(crate) mod mcp;
+pub(crate) mod passphrase;
 pub(crate) mod pins;
 mod renewal;
 mod sandbox;
@@ -15,21 +19,25 @@ mod settings;
 
 pub(crate) use folders::{Tools, WORKSPACE_ROOTS};
 pub(crate) use home::Home;
+pub(crate) use keys::{Keys, MODEL_KEYS};
 
 use crate::{
     cli::Common,
+    print,
     terminal::{TerminalApprover, YesApprover},
     trouble::Trouble,
 };
 use grants::SavedGrants;
-use haft_core::{Approver, Clock, NoApprover, Permission, RealPath, StateFolder, World};
+use haft_core::{Approver, Clock, Credential, NoApprover, Permission, RealPath, StateFolder, World};
 use haft_os::{Environment, OsFiles, OsProcesses, OsState, Sandbox, SystemClock, host};
 use haft_policy::{Action, Policy, Rule};
 use haft_runtime::{
     Executor, Problem, SPILL_FOLDER, Session, SessionSetup, Snapshot, ToolSet,
+    find::Deferral,
     hooks::{Hook, Hooks},
     settings::{Place, Settings, TrustFile},
 };
+use masker::Masking;
 use renewal::TrustRenewal;
 use sha2::{Digest, Sha256};
 use std::{
@@ -57,6 +65,8 @@ pub(crate) struct App {
     pub(crate) trust: TrustFile,
     /// What is wrong with settings and trust.
     pub(crate) problems: Vec<Problem>,
+    /// The credentials that settings refer to.
+    pub(crate) keys: Keys,
 }
 
 /// What a command needs to make calls.
@@ -67,6 +77,19 @@ pub(crate) struct Live {
     pub(crate) session: Arc<Session>,
     /// The tools of the workspace; they go when this is dropped.
     pub(crate) tools: Tools,
+}
+
+impl Live {
+    /// Has the session see the tools of servers that nobody knew yet; what can't be had soon is passed over.
+    pub(crate) async fn meet(&self) {
+        self.tools.meet().await;
+        self.session.refresh();
+    }
+
+    /// Lets servers end by themselves.
+    pub(crate) async fn close(&self) {
+        self.tools.servers().close().await;
+    }
 }
 
 impl App {
@@ -88,7 +111,8 @@ impl App {
         let mut problems = std::mem::take(&mut settings.problems);
         problems.extend(said.grants(&place).1);
         problems.extend(said.problems);
-        Ok(Self { common, environment, home, workspace, place, settings, trust, problems })
+        let keys = Keys::new(&environment, &home.state, &settings);
+        Ok(Self { common, environment, home, workspace, place, settings, trust, problems, keys })
     }
 
     /// The tools of the workspace, from every source.
@@ -109,6 +133,11 @@ impl App {
         tools.catalogue.snapshot().select(&self.tool_set())
     }
 
+    /// When definitions of tools that leave it to haft are sent.
+    pub(crate) fn deferral(&self) -> Deferral {
+        self.settings.defer.as_ref().map(|set| set.value).unwrap_or_default()
+    }
+
     /// What a session is judged by: settings, and what the trust file says now.
     pub(crate) fn policy(&self) -> Policy {
         let said = self.trust.load();
@@ -126,6 +155,7 @@ impl App {
             .map(|home| real_text(Path::new(home)).unwrap_or_else(|| home.to_owned()));
         policy.own_process = Some(std::process::id());
         policy.own_files = self.own_files();
+        policy.own_secrets = self.own_secrets();
         policy.rules.extend(said.denials(&self.place).0);
         policy.rules.extend(self.switched_off());
         for rule in &mut policy.rules {
@@ -159,6 +189,16 @@ impl App {
         let written = written.iter().filter_map(|path| path.to_str().map(str::to_owned));
         let mut all: Vec<String> = real.chain(written).chain(linked).collect();
         all.sort();
+        all.dedup();
+        all
+    }
+
+    /// Where credentials are stored, which no tool may even read: under both names where links lead there.
+    fn own_secrets(&self) -> Vec<String> {
+        let state = host::real_path(&self.home.state);
+        let folders = [Some(self.home.state.as_path()), state.as_deref()].into_iter().flatten();
+        let mut all: Vec<String> =
+            folders.filter_map(|folder| folder.join(keys::FOLDER).to_str().map(str::to_owned)).collect();
         all.dedup();
         all
     }
@@ -220,7 +260,7 @@ impl App {
         self.make_spill_folder()?;
         let files = self.files(&[self.state_root().join(SPILL_FOLDER)])?;
         let passed = self.settings.pass_env.iter().map(|set| set.value.clone());
-        let mut processes = OsProcesses::new(self.environment.clone().pass(passed));
+        let mut processes = OsProcesses::new(self.environment.clone().pass(passed).give(self.given()));
         if let Some(sandbox) = sandbox {
             processes = processes.confined_by(sandbox);
         }
@@ -245,6 +285,8 @@ impl App {
         approver: Arc<dyn Approver>,
         set: ToolSet,
     ) -> anyhow::Result<Live> {
+        // There before any command starts: what is stored later is hidden from it then as well.
+        made(&OsState::new(self.home.state.clone()), keys::FOLDER)?;
         // Before what is made of it, so that a change meanwhile is seen at the first call.
         let trusted = self.trust.bytes();
         let mut policy = self.policy();
@@ -252,15 +294,23 @@ impl App {
         let state = self.state();
         let tools = Tools::load(self, Arc::clone(&world.files))?;
         policy.confines = self.confines(world.processes.sandbox().as_ref());
-        let renewal = TrustRenewal::new(self, trusted, policy.clone());
+        let (masking, unopened) = self.masking()?.unzip();
+        if let Some(failure) = unopened.flatten() {
+            let problem = self.unopened(&failure);
+            print::note(&problem.to_string());
+            tools.catalogue.report("secrets", vec![problem]);
+        }
+        let masker = masking.as_ref().map(Masking::masker).transpose()?;
+        let renewal = TrustRenewal::new(self, trusted, policy.clone()).masking(masking);
         policy.temp.extend(self.temp_folder(name));
-        let environment = self.environment.clone();
+        let keys = self.keys.clone();
         let hooks = Hooks::new(world.clone(), self.settings.hooks.clone())
-            .with_variables(Arc::new(move |name| environment.get(name).map(str::to_owned)));
+            .with_credentials(Arc::new(move |credential: &Credential| keys.find(credential)));
         let executor = Executor::new(world, Some(state.as_ref()));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let setup = SessionSetup {
             tools: set,
+            deferral: self.deferral(),
             approver,
             grants: Some(Arc::new(SavedGrants::new(self.trust.clone(), self.place.clone()))),
             pins: Some(Arc::new(haft_runtime::settings::TrustPins::new(
@@ -270,7 +320,7 @@ impl App {
             renewal: Some(Arc::new(renewal)),
             state: Some(state),
             hooks: Arc::new(hooks),
-            masker: self.masker()?,
+            masker,
             ..SessionSetup::new(name, tools.catalogue.clone(), policy, clock)
         };
         let session = Session::open(setup)?;

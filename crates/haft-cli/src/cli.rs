@@ -19,6 +19,10 @@ const EXPLAIN_USAGE: &str =
 const CALL_STATUS: &str = "Exit status: 0 completed, 1 failed, 2 invalid input, unknown tool or wrong usage, \
     3 denied, 4 timed out, 5 cancelled.";
 
+const SECRET_HELP: &str = "Settings name a secret as \"secret:NAME\" where its value belongs. All of them lie in one encrypted \
+    file. Its key lies in a file beside it, unless there was a passphrase in HAFT_VAULT_PASSPHRASE, or from the program \
+    that passphraseCommand names under [secrets], when the first was stored.";
+
 /// The whole command line.
 #[derive(Debug, Parser)]
 #[command(name = "haft", version, about = ABOUT, max_term_width = 100)]
@@ -82,10 +86,15 @@ pub(crate) enum Command {
     Permissions(PermissionsArgs),
     /// Rule files
     Rules(RulesArgs),
+    /// Servers of the Model Context Protocol whose tools are used here
+    Mcp(McpArgs),
     /// Take over what another tool was allowed
     Import(ImportArgs),
     /// Mark the workspace as your own
     Trust(TrustArgs),
+    /// Keys, tokens and passwords that haft keeps for you
+    #[command(after_help = SECRET_HELP)]
+    Secret(SecretArgs),
     /// What happened in a session
     Log(LogArgs),
     /// Put files back to how they were before a call
@@ -192,11 +201,14 @@ pub(crate) enum ToolsCommand {
         /// Its name
         name: String,
     },
-    /// The tools that fit some words
+    /// The tools that fit some words, best first, as they are ranked for a model
     Search {
-        /// The words
+        /// What the tool should do, or names; +word must occur, source:NAME, select:NAME,NAME
         #[arg(required = true)]
         words: Vec<String>,
+        /// At most this many
+        #[arg(long, default_value_t = 10)]
+        limit: usize,
     },
 }
 
@@ -389,6 +401,78 @@ pub(crate) enum RulesCommand {
     },
 }
 
+/// `haft mcp`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct McpArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<McpCommand>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What to do with servers.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum McpCommand {
+    /// The servers that are named, where, and whether they are used
+    List,
+    /// Name a server in the settings; without a flag in your own, for all workspaces
+    #[command(override_usage = MCP_ADD_USAGE)]
+    Add(McpAddArgs),
+    /// Let a server that came with the workspace be started as it is
+    Approve {
+        /// Its name
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        name: Option<String>,
+        /// All that wait for it, one after another
+        #[arg(long)]
+        all: bool,
+    },
+    /// Start a server, and show what it says and what it does that it shouldn't
+    Test {
+        /// Its name
+        name: String,
+    },
+    /// Take a server out of the settings
+    Remove {
+        /// Its name
+        name: String,
+    },
+}
+
+const MCP_ADD_USAGE: &str =
+    "haft mcp add [FLAGS] NAME URL\n       haft mcp add [FLAGS] NAME -- PROGRAM [ARGUMENT]...";
+
+/// `haft mcp add`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct McpAddArgs {
+    /// What to call it: it stands in the names of its tools
+    pub(crate) name: String,
+    /// Its address, or the program that it is with its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "URL|PROGRAM")]
+    pub(crate) words: Vec<String>,
+    /// An environment variable that it gets; NAME=OTHER gives it under another name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) env: Vec<String>,
+    /// A header that is sent to it, with secrets named: "Authorization: Bearer ${GITHUB_TOKEN}"
+    #[arg(long, value_name = "NAME: VALUE")]
+    pub(crate) header: Vec<String>,
+    /// The folder that it starts in [default: the workspace's root]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<String>,
+    /// It only speaks the older form of HTTP, with a stream and a second address
+    #[arg(long)]
+    pub(crate) sse: bool,
+    /// What stands before the names of its tools [default: mcp__NAME__]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) prefix: Option<String>,
+    /// Start it with the session, not with the first call
+    #[arg(long)]
+    pub(crate) eager: bool,
+    #[command(flatten)]
+    pub(crate) place: RulePlace,
+}
+
 /// `haft import`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ImportArgs {
@@ -411,6 +495,18 @@ pub(crate) enum ImportCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Servers that other tools were set up with; only shows what they come to, unless --write
+    Mcp {
+        /// Write them to your own settings
+        #[arg(long)]
+        write: bool,
+        /// A list of servers [default: where other tools keep theirs]
+        #[arg(long, value_name = "FILE")]
+        from: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// `haft trust`.
@@ -422,6 +518,50 @@ pub(crate) struct TrustArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `haft secret`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SecretArgs {
+    #[command(subcommand)]
+    pub(crate) command: SecretCommand,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What to do with stored secrets.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum SecretCommand {
+    /// Store a value: asked for without showing it, or from standard input where that is no terminal
+    Set {
+        /// Its name, for example `work`, or whom it is for first: `model:anthropic`
+        name: String,
+        /// Only caught, to say why a value isn't taken here
+        #[arg(hide = true)]
+        rest: Vec<String>,
+    },
+    /// What is stored: names, when they changed, what names them; never a value
+    List,
+    /// Take a value away
+    Remove {
+        /// Its name as it is listed
+        name: String,
+    },
+    /// Seal all that is stored with another key
+    Rekey(RekeyArgs),
+}
+
+/// `haft secret rekey`.
+#[derive(Debug, Clone, Copy, Args)]
+#[group(id = "key", required = true, multiple = false)]
+pub(crate) struct RekeyArgs {
+    /// A passphrase, asked for without showing it, or from standard input where that is no terminal
+    #[arg(long)]
+    pub(crate) passphrase: bool,
+    /// A new key in a file beside them
+    #[arg(long)]
+    pub(crate) key_file: bool,
 }
 
 /// `haft log`.
@@ -497,6 +637,26 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_a_servers_name_is_its_own() {
+        let parsed = |words: &[&str]| {
+            let Some(Command::Mcp(args)) = Cli::try_parse_from(words).unwrap().command else {
+                panic!("no mcp")
+            };
+            let Some(McpCommand::Add(add)) = args.command else { panic!("no add") };
+            (add.name, add.words, add.env, args.json)
+        };
+        let (name, words, env, json) = parsed(&[
+            "haft", "mcp", "add", "--json", "--env", "TOKEN", "files", "--", "npx", "-y", "files", "--json",
+            ".",
+        ]);
+        assert_eq!((name.as_str(), json), ("files", true));
+        assert_eq!(words, ["npx", "-y", "files", "--json", "."]);
+        assert_eq!(env, ["TOKEN"]);
+        let (_, words, ..) = parsed(&["haft", "mcp", "add", "x", "https://x.example/mcp"]);
+        assert_eq!(words, ["https://x.example/mcp"]);
+    }
+
+    #[test]
     fn unknown_flags_and_modes_are_wrong_usage() {
         let wrong = [
             vec!["haft", "permissions", "allow", "--user", "--local", "x"],
@@ -507,6 +667,13 @@ mod tests {
             vec!["haft", "permissions", "revoke", "x", "--all"],
             vec!["haft", "rules"],
             vec!["haft", "import"],
+            vec!["haft", "secret"],
+            vec!["haft", "secret", "set"],
+            vec!["haft", "secret", "rekey"],
+            vec!["haft", "secret", "rekey", "--passphrase", "--key-file"],
+            vec!["haft", "mcp", "add", "x"],
+            vec!["haft", "mcp", "approve"],
+            vec!["haft", "mcp", "approve", "x", "--all"],
             vec!["haft", "call", "--jsno", "x"],
             vec!["haft", "--mode", "slow", "tools"],
             vec!["haft", "tools", "--bogus"],

@@ -17,6 +17,10 @@ pub trait SessionView: Send + Sync {
     fn id(&self) -> Arc<str>;
     /// One value of the session's state.
     fn state(&self, key: &str) -> Option<Value>;
+    /// Whether the session offers a tool of that name: it is in its tool set, and no rule denies it whole.
+    fn shows(&self, _tool: &str) -> bool {
+        true
+    }
     /// What of a file the model has been shown.
     fn seen(&self, path: &RealPath) -> Option<Seen>;
     /// Registers something to do once when the run ends; last registered, first called.

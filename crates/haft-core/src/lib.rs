@@ -9,6 +9,7 @@ mod build;
 mod call;
 mod cancel;
 mod content_hash;
+mod credential;
 mod cx;
 mod effects;
 mod event;
@@ -21,6 +22,7 @@ mod name;
 mod output;
 mod process;
 mod sandbox;
+mod secret;
 mod shell_line;
 mod shown;
 mod spec;
@@ -34,6 +36,9 @@ pub use build::{ToolBuilder, tool};
 pub use call::{CallId, Ended, Input, Outcome, Request, TraceStep, Why};
 pub use cancel::Cancel;
 pub use content_hash::{ContentHasher, content_hash};
+pub use credential::{
+    Credential, CredentialError, Credentials, SecretName, SecretNameError, StoredSecret, is_variable,
+};
 pub use cx::{Capture, Captured, Cx, Nested, SHELL_FOLDER, SessionView, Sink};
 pub use effects::{EffectTemplate, Effects, PathArg, RealPath, Touch};
 pub use event::{Event, Progress};
@@ -50,8 +55,9 @@ pub use output::{
     Block, ChangedBy, FileChange, FileState, FileStep, FileTraits, IntoOutput, Json, Output, Seen, Shape,
     Truncation,
 };
-pub use process::{Command, Exit, Processes, Shell, Status, Stdio, StopReason, Survivor};
+pub use process::{Command, Exit, ProcessInput, Processes, Shell, Status, Stdio, StopReason, Survivor};
 pub use sandbox::{Allowance, Confined, Confinement, Kept, Layer, Reach};
+pub use secret::{SECRET_MAX_BYTES, Secret, SecretError};
 pub use shell_line::{shell_line, shell_word};
 pub use shown::{bounded_lines, exact};
 pub use spec::{

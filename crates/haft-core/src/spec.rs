@@ -49,6 +49,8 @@ pub enum Exposure {
     /// Its definition is sent with each request.
     #[default]
     Direct,
+    /// Sent while all definitions together are small, else found by search.
+    Auto,
     /// Found by search, loaded on demand.
     Deferred,
     /// Only inside code mode.

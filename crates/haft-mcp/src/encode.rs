@@ -7,10 +7,10 @@ use crate::{
     content,
     era::{self, Era},
     fault::Fault,
-    names,
+    forward, names,
     server::ServerInfo,
 };
-use haft_core::{Ended, Exposure, Outcome, Output, Progress, Risk, Spec};
+use haft_core::{Ended, Exposure, Output, Progress, Risk, Spec};
 use haft_runtime::Offer;
 use serde_json::{Map, Value, json};
 
@@ -118,12 +118,7 @@ pub(crate) fn discovered(capabilities: &Value, info: &ServerInfo) -> String {
 /// The result of `tools/list`: all tools on one page, in the order in which they come.
 pub(crate) fn list<'a>(offers: impl Iterator<Item = &'a Offer>, era: Era, server: &Value) -> String {
     let listed = offers.map(Offer::spec).filter(|spec| is_listed(spec));
-    let tools: Vec<Value> = listed
-        .map(|spec| match spec.foreign.as_ref().and_then(|own| own.as_object()) {
-            Some(own) => forwarded(&names::of(spec), own),
-            None => definition(&names::of(spec), spec, era),
-        })
-        .collect();
+    let tools: Vec<Value> = listed.map(|spec| definition(&names::of(spec), spec, era)).collect();
     let mut result = opened(era);
     result.insert("tools".to_owned(), Value::Array(tools));
     if era == Era::Modern {
@@ -132,20 +127,16 @@ pub(crate) fn list<'a>(offers: impl Iterator<Item = &'a Offer>, era: Era, server
     closed(result, era, server)
 }
 
-/// A definition as a server behind haft gave it, but for its name.
-fn forwarded(name: &str, own: &Map<String, Value>) -> Value {
-    let mut tool = own.clone();
-    tool.insert("name".to_owned(), json!(name));
-    Value::Object(tool)
-}
-
 /// Clients load no tools on demand, so deferred ones are listed too; code mode and what is called only by
 /// those who know the name are not.
 fn is_listed(spec: &Spec) -> bool {
-    matches!(spec.exposure, Exposure::Direct | Exposure::Deferred)
+    matches!(spec.exposure, Exposure::Direct | Exposure::Auto | Exposure::Deferred)
 }
 
 fn definition(name: &str, spec: &Spec, era: Era) -> Value {
+    if let Some(foreign) = forward::definition(name, spec, era) {
+        return foreign;
+    }
     let mut tool = Map::new();
     tool.insert("name".to_owned(), json!(name));
     tool.insert("title".to_owned(), json!(spec.label()));
@@ -159,7 +150,7 @@ fn definition(name: &str, spec: &Spec, era: Era) -> Value {
 }
 
 /// The legacy era knows only objects as structured output, the modern one any schema that is written out.
-fn is_output_schema(schema: &Value, era: Era) -> bool {
+pub(crate) fn is_output_schema(schema: &Value, era: Era) -> bool {
     let is_object = schema.get("type").and_then(Value::as_str) == Some("object");
     is_object || (era == Era::Modern && schema.is_object())
 }
@@ -181,39 +172,11 @@ fn annotations(spec: &Spec) -> Value {
 /// and act on.
 pub(crate) fn ended(ended: &Ended, era: Era, server: &Value) -> String {
     let mut result = opened(era);
-    match foreign(ended) {
-        Some(own) => forward(&mut result, own, era),
+    match forward::result(ended, era) {
+        Some(own) => result.extend(own),
         None => say(&mut result, ended, era),
     }
     closed(result, era, server)
-}
-
-/// What a server behind haft answered, where that is how the call ended.
-fn foreign(ended: &Ended) -> Option<&Map<String, Value>> {
-    let own = ended.output.foreign.as_ref()?.as_object()?;
-    let is_error = own.get("isError").and_then(Value::as_bool).unwrap_or(false);
-    let is_so = match ended.outcome {
-        Outcome::Completed => !is_error,
-        Outcome::Failed { .. } => is_error,
-        _ => false,
-    };
-    is_so.then_some(own)
-}
-
-/// A server's result as it came, as far as the era knows it.
-fn forward(result: &mut Map<String, Value>, own: &Map<String, Value>, era: Era) {
-    let fields = own.iter().filter(|(key, _)| !is_of_an_era(key));
-    result.extend(fields.map(|(key, value)| (key.clone(), value.clone())));
-    let is_odd = |value: &Value| era == Era::Legacy && !value.is_object();
-    if !result.get("structuredContent").is_some_and(is_odd) {
-        return;
-    }
-    // That era has only objects there; in a text it still reaches the model.
-    let Some(value) = result.shift_remove("structuredContent") else { return };
-    let items = result.entry("content").or_insert_with(|| Value::Array(Vec::new()));
-    if let Some(items) = items.as_array_mut().filter(|items| !content::carries(items, &value)) {
-        items.push(content::text_item(&value.to_string()));
-    }
 }
 
 /// A result of haft's own tools.
@@ -229,7 +192,7 @@ fn say(result: &mut Map<String, Value>, ended: &Ended, era: Era) {
 }
 
 /// Fields that belong to one era; haft says itself what its client's wants.
-fn is_of_an_era(key: &str) -> bool {
+pub(crate) fn is_of_an_era(key: &str) -> bool {
     matches!(key, "resultType" | "ttlMs" | "cacheScope")
 }
 
@@ -292,7 +255,7 @@ fn closed(mut result: Map<String, Value>, era: Era, server: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_core::{Block, CallId, FailureKind};
+    use haft_core::{Block, CallId, FailureKind, Outcome};
     use std::time::Duration;
 
     fn hints(spec: Spec) -> [bool; 4] {
@@ -386,24 +349,6 @@ mod tests {
         let own = json!({"content": [{"type": "text", "text": "no"}], "isError": true, "x-own": 1});
         let output = Output { foreign: Some(own.clone()), ..Output::text("no") };
         assert_eq!(result(output, Outcome::Failed { kind: FailureKind::Internal }, Era::Legacy), own);
-    }
-
-    #[test]
-    fn structured_content_that_an_era_lacks_is_still_said() {
-        let own = json!({"content": [{"type": "text", "text": "x"}], "structuredContent": [1]});
-        let output = Output { foreign: Some(own.clone()), ..Output::text("x") };
-        let legacy = result(output.clone(), Outcome::Completed, Era::Legacy);
-        assert_eq!((legacy.get("structuredContent"), &legacy["content"][1]["text"]), (None, &json!("[1]")));
-        assert_eq!(result(output, Outcome::Completed, Era::Modern)["structuredContent"], json!([1]));
-    }
-
-    #[test]
-    fn a_servers_definition_goes_on_but_for_its_name() {
-        let own = json!({"title": "T", "name": "a.b", "inputSchema": {"type": "object"}, "x-own": {"b": 1, "a": 2}});
-        assert_eq!(
-            forwarded("A_b", own.as_object().unwrap()).to_string(),
-            r#"{"title":"T","name":"A_b","inputSchema":{"type":"object"},"x-own":{"b":1,"a":2}}"#
-        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! haft's tools, and all that servers behind it have, for any client of the Model Context Protocol: over stdio and
-//! streamable HTTP, in both eras of the protocol.
+//! streamable HTTP, in both eras of the protocol; and haft as a client of other servers, whose tools join the catalogue
+//! ([`client`]).
 //!
 //! A message comes in raw (`lines`, `http`), is read as far as the protocol goes (`frame`, `params`, `era`) and gets its
 //! place before anything is spawned (`peer`, `place`). What works on it (`work`, `call`, `relay`, `listen`) answers by the
@@ -14,6 +15,7 @@ mod approver;
 mod asks;
 mod call;
 mod changes;
+pub mod client;
 mod content;
 mod encode;
 mod era;
@@ -21,6 +23,7 @@ mod error;
 mod exchange;
 mod fault;
 mod form;
+mod forward;
 mod frame;
 mod front;
 mod http;

@@ -10,6 +10,7 @@
 )]
 
 use crate::process::stat::Stat;
+use haft_core::Secret;
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString, c_char},
@@ -71,6 +72,8 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 pub struct Environment {
     all: BTreeMap<OsString, OsString>,
     passed: Vec<String>,
+    /// What the operator gives children besides, from elsewhere.
+    given: BTreeMap<String, Secret>,
     is_scrubbed: bool,
 }
 
@@ -118,6 +121,13 @@ impl Environment {
         self
     }
 
+    /// Has children given these variables, whose values haft wasn't started with.
+    #[must_use]
+    pub fn give(mut self, given: impl IntoIterator<Item = (String, Secret)>) -> Self {
+        self.given.extend(given);
+        self
+    }
+
     /// A variable, whether children see it or not. `None` also for one that isn't Unicode.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.all.get(OsStr::new(name))?.to_str()
@@ -151,13 +161,14 @@ impl Environment {
     }
 
     /// All that a child is given before what its command sets: what is allowed, over that what holds in any
-    /// case, over that what the operator passes by name.
+    /// case, over that what the operator passes by name or gives from elsewhere.
     pub(crate) fn for_child(&self) -> BTreeMap<OsString, OsString> {
         let mut given = BTreeMap::from([("PATH".into(), DEFAULT_PATH.into())]);
         let copy = |(name, value): (&OsString, &OsString)| (name.clone(), value.clone());
         given.extend(self.all.iter().filter(|(name, _)| is_among(name, ALLOWED)).map(copy));
         given.extend(FIXED.iter().map(|(name, value)| (name.into(), value.into())));
         given.extend(self.all.iter().filter(|(name, _)| is_among(name, &self.passed)).map(copy));
+        given.extend(self.given.iter().map(|(name, value)| (name.into(), value.reveal().into())));
         // Empty and relative entries mean the folder that a command happens to run in.
         if let Some(path) = given.get_mut(OsStr::new("PATH"))
             && let Ok(absolute) =
@@ -175,6 +186,7 @@ impl fmt::Debug for Environment {
         f.debug_struct("Environment")
             .field("names", &self.all.keys().collect::<Vec<_>>())
             .field("passed", &self.passed)
+            .field("given", &self.given)
             .field("is_scrubbed", &self.is_scrubbed)
             .finish()
     }
@@ -257,6 +269,19 @@ mod tests {
     }
 
     #[test]
+    fn what_the_operator_gives_comes_over_all_else() {
+        let environment =
+            environment(&[("API_KEY", "1"), ("EDITOR", "ed")]).pass(["API_KEY".to_owned()]).give([
+                ("API_KEY".to_owned(), Secret::new("stored")),
+                ("NEW".to_owned(), Secret::new("two\nlines")),
+            ]);
+        let given = environment.for_child();
+        let value = |name: &str| given.get(OsStr::new(name)).and_then(|value| value.to_str());
+        assert_eq!((value("API_KEY"), value("NEW")), (Some("stored"), Some("two\nlines")));
+        assert_eq!(environment.get("NEW"), None, "haft itself wasn't started with it");
+    }
+
+    #[test]
     fn relative_entries_of_the_path_reach_no_child() {
         let path = |path: &str| environment(&[("PATH", path)]).for_child().get(OsStr::new("PATH")).cloned();
         assert_eq!(path("./bin:/usr/bin::bin:/bin:"), Some("/usr/bin:/bin".into()));
@@ -264,7 +289,8 @@ mod tests {
 
     #[test]
     fn no_value_is_shown_for_debugging() {
-        let shown = format!("{:?}", environment(&[("API_KEY", "secret")]));
-        assert!(shown.contains("API_KEY") && !shown.contains("secret"));
+        let given = [("GIVEN".to_owned(), Secret::new("secret"))];
+        let shown = format!("{:?}", environment(&[("API_KEY", "secret")]).give(given));
+        assert!(shown.contains("API_KEY") && shown.contains("GIVEN") && !shown.contains("secret"), "{shown}");
     }
 }

@@ -3,7 +3,10 @@
 
 use crate::fault;
 use haft_core::{Failure, FailureKind};
-use rustix::fs::Access;
+use rustix::{
+    fs::Access,
+    termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr},
+};
 use std::{
     fs::{self, OpenOptions},
     io::{self, IsTerminal, Read, Write},
@@ -179,6 +182,30 @@ pub fn discard_typed_ahead() {
     if stdin.is_terminal() {
         // A terminal that has gone has nothing left to forget.
         let _ = rustix::termios::tcflush(stdin, rustix::termios::QueueSelector::IFlush);
+    }
+}
+
+/// Has the terminal on standard input show nothing of what is typed until the result is dropped; none where it is no
+/// terminal. What was typed before is forgotten.
+pub fn hide_typing() -> Option<HiddenTyping> {
+    let before = tcgetattr(io::stdin()).ok()?;
+    let mut hidden = before.clone();
+    hidden.local_modes.remove(LocalModes::ECHO);
+    // The line's end is still shown, so that what follows begins on a line of its own.
+    hidden.local_modes.insert(LocalModes::ECHONL);
+    tcsetattr(io::stdin(), OptionalActions::Flush, &hidden).ok()?;
+    Some(HiddenTyping { before })
+}
+
+/// A terminal that shows nothing of what is typed; as it was, once this is dropped.
+pub struct HiddenTyping {
+    before: Termios,
+}
+
+impl Drop for HiddenTyping {
+    fn drop(&mut self) {
+        // A terminal that has gone shows nothing any more.
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
     }
 }
 

@@ -29,6 +29,7 @@ mod standing;
 mod state;
 mod state_folder;
 mod undo;
+mod vault;
 mod walk;
 mod watch;
 mod web;
@@ -46,6 +47,7 @@ pub use process::OsProcesses;
 pub use root::Beneath;
 pub use sandbox::Sandbox;
 pub use state::{OsState, Spill};
+pub use vault::{NewKey, OsVault, Passphrase, SealedWith, VaultStamp};
 pub use watch::FolderWatch;
 pub use web::{Network, OsWeb};
 

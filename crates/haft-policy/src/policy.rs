@@ -43,6 +43,8 @@ pub struct Policy {
     pub temp: Vec<String>,
     /// haft's own files and folders: settings, trust and state. No tool may change them.
     pub own_files: Vec<String>,
+    /// Where haft keeps credentials, absolute: no tool may read it either, and a sandbox hides it.
+    pub own_secrets: Vec<String>,
     /// haft's own process, never to be killed by a tool.
     pub own_process: Option<u32>,
     /// Branches that are never force-pushed besides `main`, `master` and `release/*`; name globs.
@@ -88,6 +90,7 @@ impl Policy {
             home: None,
             temp: Vec::new(),
             own_files: Vec::new(),
+            own_secrets: Vec::new(),
             own_process: None,
             protected_branches: Vec::new(),
             taint: Taint::default(),
@@ -98,14 +101,22 @@ impl Policy {
         }
     }
 
-    /// Whether a deny rule for `read` covers the path, so that a walk leaves it out.
+    /// Whether a deny rule for `read` covers the path, or credentials lie there, so that a walk leaves it out.
     pub fn denies_read(&self, path: &RealPath) -> bool {
-        self.rules_of(Action::Deny).any(|rule| rule.covers_read(path))
+        let holds_secrets = || self.own_secret(&path.absolute()).is_some();
+        self.rules_of(Action::Deny).any(|rule| rule.covers_read(path)) || holds_secrets()
     }
 
-    /// The files and folders that deny rules keep from being read, where a rule names just one. A sandbox hides them.
+    /// Where haft's own credentials lie, if it is there.
+    pub(crate) fn own_secret(&self, path: &str) -> Option<&str> {
+        self.own_secrets.iter().find(|own| covers(own, path)).map(String::as_str)
+    }
+
+    /// The files and folders that deny rules keep from being read, where a rule names just one, and haft's own
+    /// credentials. A sandbox hides them.
     pub fn hidden_places(&self) -> Vec<String> {
-        self.rules_of(Action::Deny).filter_map(Rule::read_place).collect()
+        let named = self.rules_of(Action::Deny).filter_map(Rule::read_place);
+        named.chain(self.own_secrets.iter().cloned()).collect()
     }
 
     /// Whether a deny rule for `edit` covers the path, so that what changes a whole tree leaves it out.
@@ -234,5 +245,18 @@ mod tests {
         ];
         let policy = crate::sample::policy(crate::Mode::Default, &rules);
         assert_eq!(policy.hidden_places(), ["/w/secret", "/w/a/k.txt", "/conf/b"]);
+    }
+
+    #[test]
+    fn own_credentials_are_hidden_and_left_out() {
+        let mut policy = policy(Mode::Full, &[]);
+        policy.own_secrets.push("/home/u/.local/state/haft/vault".to_owned());
+        assert_eq!(policy.hidden_places(), policy.own_secrets);
+        let state = RealPath::new("/home/u/.local/state/haft", "");
+        assert!(
+            policy.denies_read(&state.join("vault/x.key"))
+                && policy.keeps_from_search(&state.join("vault/x"))
+        );
+        assert!(!policy.denies_read(&state) && !policy.denies_read(&state.join("vault2")));
     }
 }

@@ -75,6 +75,8 @@ impl Call {
         cancel: Cancel,
         outer: Option<Arc<Stopwatch>>,
     ) -> Self {
+        // Before anything of the call is written or shown.
+        session.renew_masks();
         let max_bytes = haft_core::OUTPUT_MAX_BYTES;
         let captures =
             CaptureSlot::new(session.spill().clone(), id.clone(), max_bytes).masked(session.masks().clone());

@@ -145,6 +145,9 @@ impl Executor {
                     Self::seal(&mut call, &mut end, tool.as_ref(), &approved);
                 }
                 call.session.take_in(&approved.stated.subject, &mut end.output);
+                if let Some(offer) = &call.offer {
+                    call.session.loads(offer, &mut end.output);
+                }
                 call.add_context(&mut end);
                 let ended = call.record(end); //                                                    12 record
                 drop(locks);
@@ -413,8 +416,8 @@ impl Executor {
     fn seal(call: &mut Call, end: &mut End, tool: &dyn AnyTool, approved: &Approved) {
         let spec = tool.spec();
         if let (Outcome::Completed, Some(value)) = (&end.outcome, &end.output.structured)
-            && let Some(validator) = call.offer.as_ref().and_then(|offer| offer.output.as_deref())
-            && let Some(problems) = intake::structured_problems(validator, value)
+            && let Some(checker) = call.offer.as_ref().and_then(|offer| offer.output.as_deref())
+            && let Some(problems) = checker.problems(value)
         {
             end.misfit(&spec.name, &problems);
         }

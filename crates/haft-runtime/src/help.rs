@@ -3,63 +3,16 @@
 //!
 //! It lives here and not with the built-in tools, since it needs the catalogue.
 
-use crate::{Catalogue, Offer, Session, Snapshot, catalogue::Resolved};
+use crate::{Catalogue, catalogue::Resolved, find};
 use haft_core::{
     AnyTool, Cx, Effects, Exposure, Failure, Output, Permission, Risk, SessionView, Spec, Tool, Touch, erase,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use std::{fmt::Write, sync::Arc};
 
 /// The tool's name.
 const NAME: &str = "tool_help";
-/// The key of the session's state that holds the names of the deferred tools which were looked up.
-const LOADED: &str = "loaded";
-/// How many deferred tools are named in the definition.
-const NAMED_MAX: usize = 40;
-
-impl Session {
-    /// Whether a tool's definition goes with each request of this session.
-    pub fn sends(&self, offer: &Offer) -> bool {
-        let spec = offer.spec();
-        match spec.exposure {
-            Exposure::Direct => true,
-            Exposure::Deferred => spec.always_load || self.has_loaded(&offer.name),
-            Exposure::Code | Exposure::Hidden => false,
-        }
-    }
-
-    /// What the model reads about a tool. The one that loads others names those that aren't sent.
-    pub fn prompt_of(&self, offer: &Offer, snapshot: &Snapshot) -> String {
-        let prompt = offer.spec().prompt().to_owned();
-        if offer.name.as_ref() != NAME || !offer.is_core() {
-            return prompt;
-        }
-        let deferred: Vec<&str> = snapshot
-            .offers()
-            .filter(|other| {
-                other.spec().exposure == Exposure::Deferred && !self.sends(other) && !self.denies(other)
-            })
-            .map(|other| other.name.as_ref())
-            .collect();
-        if deferred.is_empty() {
-            return prompt;
-        }
-        let named = deferred.iter().take(NAMED_MAX).copied().collect::<Vec<_>>().join(", ");
-        let more = match deferred.len().saturating_sub(NAMED_MAX) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        format!("{prompt} Makes these available: {named}{more}.")
-    }
-
-    fn has_loaded(&self, name: &str) -> bool {
-        let loaded = self.state_of(LOADED);
-        let names = loaded.as_ref().and_then(Value::as_array);
-        names.is_some_and(|names| names.iter().any(|loaded| loaded.as_str() == Some(name)))
-    }
-}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -88,20 +41,20 @@ impl Tool for ToolHelp {
             .concurrency_safe()
             .with_capabilities(&["tool.meta"])
             .with_category("meta")
+            .with_exposure(Exposure::Deferred)
             .with_display("?", "Looking up")
     }
 
     fn effects(&self, _: &HelpInput, _: &dyn SessionView) -> Effects {
-        Effects::Only(vec![Touch::Session(LOADED.into())])
+        Effects::Only(vec![Touch::Session(find::LOADED.into())])
     }
 
-    async fn run(&self, input: HelpInput, cx: &Cx) -> Result<Output, Failure> {
+    async fn run(&self, input: HelpInput, _: &Cx) -> Result<Output, Failure> {
         match self.catalogue.snapshot().resolve(&input.name) {
             Resolved::Tool(offer, _) => {
                 let mut output = Output::text(describe(&offer.name, &offer.owner, offer.spec()));
-                if offer.spec().exposure == Exposure::Deferred {
-                    let loaded = with(cx.session.state(LOADED), &offer.name);
-                    output.session.push((LOADED.into(), loaded));
+                if matches!(offer.spec().exposure, Exposure::Deferred | Exposure::Auto) {
+                    find::load(&mut output, &offer.name);
                 }
                 Ok(output)
             }
@@ -115,18 +68,6 @@ impl Tool for ToolHelp {
             ))),
         }
     }
-}
-
-/// The list with one name more.
-fn with(loaded: Option<Value>, name: &str) -> Value {
-    let mut names = match loaded {
-        Some(Value::Array(names)) => names,
-        _ => Vec::new(),
-    };
-    if !names.iter().any(|known| known.as_str() == Some(name)) {
-        names.push(Value::from(name));
-    }
-    Value::Array(names)
 }
 
 /// All that a model may want to know of a tool.

@@ -2,6 +2,7 @@
 
 use crate::{
     bash::BashTool,
+    batch::BatchTool,
     check::CheckTool,
     diff::DiffTool,
     edit::EditTool,
@@ -15,6 +16,7 @@ use crate::{
     patch::PatchTool,
     read::ReadTool,
     replace::ReplaceTool,
+    tool_use::ToolUseTool,
     tree::TreeTool,
     write::WriteTool,
 };
@@ -54,5 +56,7 @@ pub fn tools_with(settings: ToolSettings, media: Arc<dyn Media>) -> Vec<Arc<dyn 
         erase(DiffTool),
         erase(PatchTool),
         erase(ReplaceTool),
+        erase(ToolUseTool),
+        erase(BatchTool),
     ]
 }

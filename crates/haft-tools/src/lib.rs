@@ -6,6 +6,7 @@
 //! before a write; bytes outside an edit's span never change" and "a failure text says what to do next".
 
 mod bash;
+mod batch;
 mod builtin;
 mod check;
 mod diff;
@@ -27,6 +28,7 @@ mod program;
 mod read;
 mod replace;
 mod text;
+mod tool_use;
 mod tree;
 mod write;
 

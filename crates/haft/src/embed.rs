@@ -74,7 +74,8 @@ impl Embedded {
         let media = Arc::new(haft_os::OsMedia::default());
         let tools = haft_tools::tools_with(haft_tools::ToolSettings::default(), media);
         let help = haft_runtime::tool_help(&self.catalogue);
-        self.add(tools.into_iter().chain([help, haft_runtime::undo_tool()]), "core")
+        let search = haft_runtime::find::tool_search(&self.catalogue);
+        self.add(tools.into_iter().chain([help, search, haft_runtime::undo_tool()]), "core")
     }
 
     /// Makes one call and waits for its end.

@@ -5,7 +5,7 @@
 use super::Agent;
 use crate::{
     Assistant, AssistantCall, CallResult, Dialect, Message, ModelError, ModelEvent, ModelStream, Results,
-    RetryNotice, StopReason, ToolDefinition, TurnRequest, Usage,
+    RetryNotice, StopReason, TurnRequest, Usage,
 };
 use futures::{StreamExt, stream::FuturesUnordered};
 use haft_core::{CallId, Cancel, Ended, Input, Request};
@@ -99,10 +99,11 @@ impl Turn {
 
 impl Agent {
     /// Gets one turn, sending it again while that is allowed and can help.
-    pub(super) async fn take_turn(&mut self, tools: &[ToolDefinition], cancel: &Cancel) -> Turn {
+    pub(super) async fn take_turn(&mut self, cancel: &Cancel) -> Turn {
         let mut attempt = 1;
         loop {
-            let request = TurnRequest { system: &self.system, messages: &self.history, tools };
+            let request =
+                TurnRequest { system: &self.system, messages: &self.history, tools: &self.definitions.tools };
             let stream = self.model.turn(&request);
             let mut turn = self.follow(stream, cancel).await;
             let Some(wait) = self.wait_before_next(&turn, attempt) else {
@@ -201,6 +202,7 @@ impl Agent {
                 let call = AssistantCall { id: id.clone(), tool: name.clone(), input: text.clone() };
                 turn.assistant.calls.push(call);
                 turn.keep_block(raw);
+                let input = self.definitions.raise(&name, input);
                 turn.at_last_call = (turn.assistant.blocks.len(), turn.assistant.text.len());
                 self.start(turn, Request { tool: name, input, turn: Some(self.turn), foreign_id: Some(id) });
             }

@@ -10,12 +10,16 @@ use super::{
 };
 use crate::{Assistant, Dialect, Message, Results};
 use haft_core::{Block, Http, HttpRequest, Input};
+use haft_runtime::lower;
 use serde_json::{Map, Value, json};
 use std::{mem, sync::Arc};
 
 const BASE_URL: &str = "https://api.openai.com/v1";
 /// Fields of a message that some providers want back with its calls.
 const KEPT_FIELDS: [&str; 2] = ["reasoning_content", "reasoning_details"];
+
+/// Where Gemini speaks this protocol, with its own subset of JSON Schema.
+const GEMINI_HOST: &str = "generativelanguage.googleapis.com";
 
 /// A model behind the Chat Completions protocol.
 pub struct Chat {
@@ -74,6 +78,11 @@ impl Chat {
 impl Model for Chat {
     fn dialect(&self) -> Dialect {
         Dialect::Chat
+    }
+
+    fn schemas(&self) -> lower::Dialect {
+        let base = self.settings.base_url.as_deref().unwrap_or(BASE_URL);
+        if base.contains(GEMINI_HOST) { lower::Dialect::Gemini } else { lower::Dialect::OpenAi }
     }
 
     fn turn(&self, request: &TurnRequest<'_>) -> ModelStream {

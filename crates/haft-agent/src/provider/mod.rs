@@ -23,6 +23,7 @@ pub use settings::{ModelSettings, ModelSpecError, Provider};
 
 use crate::{Dialect, Message};
 use haft_core::{BoxStream, Input};
+use haft_runtime::lower;
 use serde::Serialize;
 use serde_json::Value;
 use std::ops::AddAssign;
@@ -34,6 +35,15 @@ pub type ModelStream = BoxStream<'static, Result<ModelEvent, ModelError>>;
 pub trait Model: Send + Sync {
     /// The form of the raw blocks it gives and takes back.
     fn dialect(&self) -> Dialect;
+
+    /// The subset of JSON Schema that it takes.
+    fn schemas(&self) -> lower::Dialect {
+        match self.dialect() {
+            Dialect::Anthropic => lower::Dialect::Anthropic,
+            Dialect::Chat => lower::Dialect::OpenAi,
+            Dialect::Scripted => lower::Dialect::Plain,
+        }
+    }
 
     /// Asks for one turn. The request is read before this returns; it is sent when the stream is polled.
     fn turn(&self, request: &TurnRequest<'_>) -> ModelStream;

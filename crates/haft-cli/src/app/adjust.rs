@@ -1,8 +1,9 @@
 //! `[tools.NAME]` of the settings, put over a tool.
 
+use super::{Keys, giving::Giving};
 use haft_core::{
-    AnyTool, Bound, BoxFuture, Cx, Effects, Failure, Flags, Output, OwnCheck, Permission, Preview,
-    SessionView, Spec,
+    AnyTool, Bound, BoxFuture, Credential, Cx, Effects, Failure, Flags, Output, OwnCheck, Permission,
+    Preview, SessionView, Spec,
 };
 use haft_runtime::settings::ToolSetting;
 use serde_json::Value;
@@ -14,10 +15,13 @@ struct Adjusted {
     tool: Arc<dyn AnyTool>,
     spec: Arc<Spec>,
     at_least: Option<Permission>,
+    /// What its processes get, by variable.
+    given: Arc<[(String, Credential)]>,
+    keys: Keys,
 }
 
-/// The tool with these settings.
-pub(super) fn adjust(tool: Arc<dyn AnyTool>, setting: &ToolSetting) -> Arc<dyn AnyTool> {
+/// The tool with these settings; what they refer to is looked up at each call.
+pub(super) fn adjust(tool: Arc<dyn AnyTool>, setting: &ToolSetting, keys: &Keys) -> Arc<dyn AnyTool> {
     let at_least = setting.permission.as_ref().map(|set| set.value);
     let mut spec = Spec::clone(tool.spec());
     if at_least.is_some() {
@@ -29,10 +33,12 @@ pub(super) fn adjust(tool: Arc<dyn AnyTool>, setting: &ToolSetting) -> Arc<dyn A
     if let Some(timeout) = &setting.timeout_ms {
         spec.timeout_ms = Some(timeout.value);
     }
-    if spec == **tool.spec() {
+    let given: Arc<[(String, Credential)]> =
+        setting.env.iter().map(|(name, set)| (name.clone(), set.value.clone())).collect();
+    if spec == **tool.spec() && given.is_empty() {
         return tool;
     }
-    Arc::new(Adjusted { spec: Arc::new(spec), tool, at_least })
+    Arc::new(Adjusted { spec: Arc::new(spec), tool, at_least, given, keys: keys.clone() })
 }
 
 impl AnyTool for Adjusted {
@@ -53,7 +59,10 @@ impl AnyTool for Adjusted {
     }
 
     fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {
-        let bound = Arc::clone(&self.tool).bind(input)?;
+        let mut bound = Arc::clone(&self.tool).bind(input)?;
+        if !self.given.is_empty() {
+            bound = Box::new(Giving::new(bound, Arc::clone(&self.given), self.keys.clone()));
+        }
         Ok(match self.at_least {
             Some(at_least) => {
                 Box::new(Tightened { bound, declared: self.tool.spec().permission(), at_least })

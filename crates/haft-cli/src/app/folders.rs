@@ -1,10 +1,13 @@
-//! The tools of a workspace: built in, and from command folders that may change at any time.
+//! The tools of a workspace: built in, from command folders that may change at any time, and from servers.
 
-use super::{App, adjust::adjust};
+use super::{App, Keys, adjust::adjust};
+use crate::command::block_on;
 use haft_core::{Files, Media, PathArg};
+use haft_mcp::client::McpClients;
 use haft_os::{FolderWatch, OsMedia, OsProcesses, host};
 use haft_runtime::{
     Catalogue, Handle, Problem, Registrar,
+    find::tool_search,
     settings::{Setting, ToolSetting},
     source::command::{CommandFolders, CommandRoot},
     tool_help, undo_tool,
@@ -26,6 +29,8 @@ pub(crate) const WORKSPACE_ROOTS: [&str; 2] = [".haft/tools", ".pequenin/tools"]
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// After so many looks, folders that can't be watched are read again.
 const UNWATCHED_LOOKS: u32 = 8;
+/// How long servers whose tools nobody knows yet are waited for.
+const SERVERS_TIME: Duration = Duration::from_secs(10);
 
 /// The catalogue of a workspace and what keeps it in step. Cheap to clone; the tools go with the last clone.
 #[derive(Clone)]
@@ -38,8 +43,10 @@ pub(crate) struct Tools {
 struct Inner {
     files: Arc<dyn Files>,
     settings: BTreeMap<String, ToolSetting>,
+    keys: Keys,
     paths: Vec<PathBuf>,
     sources: Mutex<Sources>,
+    servers: McpClients,
 }
 
 struct Sources {
@@ -58,13 +65,14 @@ impl Tools {
         let mut problems = app.problems.clone();
         problems.extend(fetch_problems(app));
         problems.extend(exec_problems(app));
+        problems.extend(app.credential_problems());
         catalogue.report("settings", problems);
         let built_in =
             haft_tools::tools_with(ToolSettings { fetch: fetch(app), exec: exec(app) }, media(app))
                 .into_iter()
-                .chain([tool_help(&catalogue), undo_tool()]);
+                .chain([tool_help(&catalogue), tool_search(&catalogue), undo_tool()]);
         let adjusted = built_in.map(|tool| match app.settings.tools.get(tool.spec().name.as_ref()) {
-            Some(setting) => adjust(tool, setting),
+            Some(setting) => adjust(tool, setting, &app.keys),
             None => tool,
         });
         for handle in catalogue.register_all(adjusted, CORE)? {
@@ -74,7 +82,9 @@ impl Tools {
         let paths = roots.iter().map(|root| PathBuf::from(root.path.absolute())).collect();
         let folders = roots.into_iter().map(CommandFolders::new).collect();
         let sources = Mutex::new(Sources { folders, adjusted: BTreeMap::new() });
-        let inner = Inner { files, settings: app.settings.tools.clone(), paths, sources };
+        let (settings, keys) = (app.settings.tools.clone(), app.keys.clone());
+        let servers = app.clients(&catalogue);
+        let inner = Inner { files, settings, keys, paths, sources, servers };
         let tools = Self { catalogue, inner: Arc::new(inner) };
         tools.sync();
         Ok(tools)
@@ -88,6 +98,39 @@ impl Tools {
             folders.sync(&self.catalogue, self.inner.files.as_ref());
         }
         self.adjust(&mut sources.adjusted);
+    }
+
+    /// The servers whose tools are here.
+    pub(crate) fn servers(&self) -> &McpClients {
+        &self.inner.servers
+    }
+
+    /// Waits for the tools of servers that nobody knows yet, and starts what is to run from the beginning. Must be called
+    /// within the tokio runtime.
+    pub(crate) async fn meet(&self) {
+        if self.servers().is_empty() {
+            return;
+        }
+        self.servers().ready(SERVERS_TIME).await;
+        self.servers().start();
+        self.renew().await;
+    }
+
+    /// The same for a command that only looks at what there is.
+    ///
+    /// # Errors
+    /// No threads can be started.
+    pub(crate) fn look_up(&self) -> anyhow::Result<()> {
+        if self.servers().is_empty() || self.servers().are_known() {
+            return Ok(());
+        }
+        block_on(async {
+            self.servers().ready(SERVERS_TIME).await;
+            self.servers().close().await;
+            Ok(())
+        })?;
+        self.sync();
+        Ok(())
     }
 
     /// The roots of command folders.
@@ -126,9 +169,12 @@ impl Tools {
             // After the watch began, so that nothing falls between.
             self.renew().await;
             let mut looks = 0;
+            let mut catalogue = self.catalogue.changes();
             loop {
                 tokio::select! {
                     Some(()) = changes.recv() => break,
+                    // A server has other tools now, over which settings go too.
+                    Ok(()) = catalogue.changed(), if !self.servers().is_empty() => self.readjust(),
                     () = tokio::time::sleep(LOOK_AGAIN) => {
                         looks += 1;
                         // A closed channel means that nothing is watched: then time is all there is to go by.
@@ -140,6 +186,11 @@ impl Tools {
                 }
             }
         }
+    }
+
+    fn readjust(&self) {
+        let mut sources = self.inner.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        self.adjust(&mut sources.adjusted);
     }
 
     fn present(&self) -> BTreeSet<PathBuf> {
@@ -154,8 +205,9 @@ impl Tools {
         for (name, setting) in &self.inner.settings {
             let is_foreign = snapshot.get(name).is_some_and(|offer| !offer.is_core());
             if is_foreign && !adjusted.contains_key(name) {
-                let setting = setting.clone();
-                if let Ok(handle) = self.catalogue.wrap(name, &by, move |tool| adjust(tool, &setting)) {
+                let (setting, keys) = (setting.clone(), self.inner.keys.clone());
+                if let Ok(handle) = self.catalogue.wrap(name, &by, move |tool| adjust(tool, &setting, &keys))
+                {
                     adjusted.insert(name.clone(), handle);
                 }
             }
@@ -167,8 +219,8 @@ impl Tools {
 fn fetch(app: &App) -> FetchSettings {
     let Some(set) = app.settings.tools.get("fetch") else { return FetchSettings::default() };
     let headers = set.headers.iter().filter_map(|header| {
-        // A header whose value isn't set isn't sent.
-        let value = app.environment.get(&header.value_env)?.to_owned();
+        // A header whose value isn't there, or is no line, isn't sent.
+        let value = app.keys.find(&header.value).ok()?.line().ok()?.to_owned();
         Some(FetchHeader { host: header.host.clone(), name: header.name.clone(), value })
     });
     FetchSettings {
@@ -217,7 +269,7 @@ fn fetch_problems(app: &App) -> Vec<Problem> {
 }
 
 /// What decodes pictures, and documents in a child of this program.
-fn media(app: &App) -> Arc<dyn Media> {
+pub(super) fn media(app: &App) -> Arc<dyn Media> {
     let processes = OsProcesses::new(app.environment.clone());
     Arc::new(OsMedia::of_this_program(Arc::new(processes)))
 }

@@ -1,14 +1,14 @@
 //! Keeps a running session in step with the trust file: what is saved, refused, revoked or trusted by another process
-//! holds from the next call on.
+//! holds from the next call on. So does the masking of what is stored meanwhile.
 
-use super::{App, Environment};
+use super::{App, Environment, masker::Masking};
 use crate::cli::Common;
-use haft_policy::{Action, Policy, Rule};
+use haft_policy::{Action, Policy, Rule, secrets::Masker};
 use haft_runtime::{
     Renewal,
     settings::{Place, TrustFile},
 };
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The trust file as a session knows it.
 pub(super) struct TrustRenewal {
@@ -20,6 +20,8 @@ pub(super) struct TrustRenewal {
     read: Mutex<Option<Vec<u8>>>,
     /// What the settings last gave.
     base: Mutex<Policy>,
+    /// What is masked; none where nothing is.
+    masking: Option<Masking>,
 }
 
 impl TrustRenewal {
@@ -32,7 +34,14 @@ impl TrustRenewal {
             common: app.common.clone(),
             read: Mutex::new(read),
             base: Mutex::new(base),
+            masking: None,
         }
+    }
+
+    /// The same, which follows what is stored as well.
+    pub(super) fn masking(mut self, masking: Option<Masking>) -> Self {
+        self.masking = masking;
+        self
     }
 
     /// Whether a rule came from the trust file.
@@ -97,6 +106,10 @@ impl Renewal for TrustRenewal {
         let place = Place { trusted: said.trusted, ..self.place.clone() };
         policy.grants.extend(said.grants(&place).0);
         policy.rules.extend(said.denials(&place).0);
+    }
+
+    fn masker(&self) -> Option<Arc<Masker>> {
+        self.masking.as_ref()?.changed()
     }
 }
 

@@ -4,7 +4,7 @@ use super::App;
 use haft_core::{Confined, Confinement, Reach};
 use haft_os::{Sandbox, host};
 use haft_policy::{Confines, Policy, hidden_in, kept_in};
-use haft_runtime::settings::SandboxMode;
+use haft_runtime::settings::{McpSandbox, SandboxMode};
 use std::path::Path;
 
 /// Folders for temporary files, which commands may write.
@@ -18,13 +18,42 @@ impl App {
         if mode == SandboxMode::Off {
             return None;
         }
+        let further = setting.writable.iter().map(|set| set.value.absolute.as_str());
+        let mut writable = self.inner_roots();
+        writable.extend(further.filter_map(|folder| real(Path::new(folder))));
+        let confinement = Confinement {
+            network: setting.network(),
+            required: mode == SandboxMode::Required,
+            ..self.confinement(policy, writable)
+        };
+        Some(Sandbox::new(confinement, self.state_root()))
+    }
+
+    /// The sandbox of a server that the settings put into one: it changes what they name and reaches whom they name, and
+    /// doesn't run where the machine can't keep it to that.
+    pub(super) fn server_sandbox(&self, setting: &McpSandbox) -> Sandbox {
+        let named = setting.writable.iter().filter_map(|placed| real(Path::new(&placed.absolute)));
+        let confinement = Confinement {
+            network: setting.network.clone(),
+            required: true,
+            ..self.confinement(&self.policy(), named.collect())
+        };
+        Sandbox::new(confinement, self.state_root())
+    }
+
+    /// The folders that count as inside.
+    fn inner_roots(&self) -> Vec<String> {
         let mut roots = vec![self.place.workspace.clone()];
         roots.extend(self.extra_roots().iter().filter_map(|root| real(root)));
-        let kept = roots.iter().flat_map(|root| kept_in(root)).collect();
+        roots
+    }
+
+    /// What is kept and hidden from everything, where these folders and those for temporary files may be changed.
+    fn confinement(&self, policy: &Policy, mut writable: Vec<String>) -> Confinement {
+        let setting = &self.settings.sandbox;
+        let kept = self.inner_roots().iter().flat_map(|root| kept_in(root)).collect();
         let temp = TEMP.iter().copied().chain(self.environment.get("TMPDIR"));
-        let further = setting.writable.iter().map(|set| set.value.absolute.as_str());
-        let mut writable = roots;
-        writable.extend(temp.chain(further).filter_map(|folder| real(Path::new(folder))));
+        writable.extend(temp.filter_map(|folder| real(Path::new(folder))));
         writable.sort();
         writable.dedup();
         let home = self.place.home.as_deref().and_then(|home| real(Path::new(home)));
@@ -33,20 +62,12 @@ impl App {
         // What no rule lets a command read by name, no program reads by itself.
         hidden.extend(policy.hidden_places());
         // What haft knows of this and other workspaces; long results stay in reach.
-        let state = self.state_root();
         hidden.extend(
-            [self.home.state.join("trust"), state.join("sessions")]
+            [self.home.state.join("trust"), self.state_root().join("sessions")]
                 .iter()
                 .filter_map(|path| path.to_str().map(str::to_owned)),
         );
-        let confinement = Confinement {
-            writable,
-            kept,
-            hidden,
-            network: setting.network(),
-            required: mode == SandboxMode::Required,
-        };
-        Some(Sandbox::new(confinement, state))
+        Confinement { writable, kept, hidden, network: Reach::Closed, required: false }
     }
 
     /// What the gates may rely on.

@@ -24,7 +24,7 @@ use crate::{
     words::{Typed, TypedInput},
 };
 use haft_agent::{AgentObserver, ModelSettings};
-use haft_core::{Block, Request, Spec};
+use haft_core::{Block, Credential, Request, Spec};
 use haft_runtime::{Resolved, Session};
 use std::sync::Arc;
 use typed::{ConsoleInput, ConsoleLine, example};
@@ -50,8 +50,8 @@ const SUMMARY_MAX_CHARS: usize = 70;
 /// # Errors
 /// The session can't be opened.
 pub(super) fn console(app: &App) -> anyhow::Result<Status> {
-    let variable = |name: &str| app.environment.get(name).map(str::to_owned);
-    let model = match model::choose(&app.settings, Wanted::default(), &variable) {
+    let lookup = |credential: &Credential| app.keys.find(credential);
+    let model = match model::choose(&app.settings, Wanted::default(), &lookup) {
         Ok(model) => model,
         Err(trouble) => {
             let fix = trouble.fix.unwrap_or_default();
@@ -98,6 +98,7 @@ async fn talk(app: &App, model: ModelSettings, people: People, lines: &Arc<Lines
         judge: people.judge,
     };
     let Conversation { live, mut agent } = Conversation::open(app, setup, watch)?;
+    live.meet().await;
     let _following = live.tools.followed();
     let session = &live.session.id;
     print::note(&format!(
@@ -123,6 +124,7 @@ async fn talk(app: &App, model: ModelSettings, people: People, lines: &Arc<Lines
         }
     }
     live.session.end_run();
+    live.close().await;
     Ok(Status::Completed)
 }
 
@@ -136,6 +138,7 @@ fn watch(session: &Arc<Session>) -> Arc<dyn AgentObserver> {
 async fn tools(app: &App, people: People, lines: &Arc<Lines>) -> anyhow::Result<Status> {
     let mut interrupts = Interrupts::listen()?;
     let live = app.live(&app.session_name("cli"), people.approver)?;
+    live.meet().await;
     let _following = live.tools.followed();
     if lines.are_typed() {
         print::note("haft · the tool console: no model is configured · help, tools, quit");
@@ -155,6 +158,7 @@ async fn tools(app: &App, people: People, lines: &Arc<Lines>) -> anyhow::Result<
         }
     }
     live.session.end_run();
+    live.close().await;
     Ok(Status::Completed)
 }
 

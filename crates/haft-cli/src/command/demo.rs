@@ -5,7 +5,7 @@
 
 use super::{Interrupts, run::until_ended};
 use crate::{
-    app::{App, Home},
+    app::{App, Home, Keys},
     cli::Common,
     print,
     status::Status,
@@ -115,7 +115,8 @@ fn app(environment: Environment, common: Common, root: &Path) -> anyhow::Result<
     let problems = std::mem::take(&mut settings.problems);
     let state: Arc<dyn StateFolder> = Arc::new(OsState::new(home.state.clone()));
     let trust = TrustFile::new(state, &place.workspace);
-    Ok(App { common, environment, home, workspace, place, settings, trust, problems })
+    let keys = Keys::new(&environment, &home.state, &settings);
+    Ok(App { common, environment, home, workspace, place, settings, trust, problems, keys })
 }
 
 fn text(path: &Path) -> Result<String, Trouble> {

@@ -1,9 +1,18 @@
 //! `haft doctor`: what works on this machine, and how to fix what doesn't.
 
 use super::block_on;
-use crate::{app::App, cli::DoctorArgs, print, status::Status, terminal::clean};
-use haft_core::{Cancel, Command, Confined, Layer, Processes, RealPath, Status as Exited, Stdio};
-use haft_os::{Beneath, OsProcesses, host};
+use crate::{
+    app::{App, passphrase},
+    cli::DoctorArgs,
+    print,
+    status::Status,
+    terminal::clean,
+};
+use haft_core::{
+    Cancel, Command, Confined, Credential, Credentials, Failure, Layer, Processes, RealPath,
+    Status as Exited, Stdio, StoredSecret, shell_word,
+};
+use haft_os::{Beneath, OsProcesses, SealedWith, host};
 use haft_runtime::settings::SandboxMode;
 use serde::Serialize;
 use std::{
@@ -14,8 +23,8 @@ use std::{
 
 /// Where programs are looked for without a `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-/// Variables that hold keys of model providers.
-const MODEL_KEYS: [&str; 3] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"];
+/// Variables that hold keys of model providers, besides those that are taken by themselves.
+const MORE_KEYS: [&str; 1] = ["OPENROUTER_API_KEY"];
 /// How long a program that does nothing may take.
 const TRUE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest text of the kernel's release.
@@ -62,7 +71,9 @@ pub(super) fn doctor(app: &App, args: &DoctorArgs) -> anyhow::Result<Status> {
     findings.extend(programs(app));
     findings.extend([state(app), environment(app), trust(app)]);
     findings.extend(problems(app));
-    findings.push(model_keys(app));
+    let stored = app.keys.vault.list();
+    findings.push(model_keys(app, stored.as_deref().unwrap_or_default()));
+    findings.extend(secrets(app, &stored));
     findings.extend(sandbox(app));
     let healthy = findings.iter().all(|finding| finding.health != Health::Fault);
     if args.json {
@@ -207,21 +218,73 @@ fn problems(app: &App) -> Vec<Finding> {
     shown.collect()
 }
 
-/// Names only: a value never leaves the environment by this command.
-fn model_keys(app: &App) -> Finding {
-    let set = app.settings.models.values().filter_map(|model| model.api_key_env.as_deref());
-    let names: BTreeSet<&str> = MODEL_KEYS.into_iter().chain(set).collect();
-    let is_there = |name: &&str| app.environment.get(name).is_some_and(|value| !value.is_empty());
-    let present: Vec<&str> = names.into_iter().filter(is_there).collect();
+/// Names only: a value is never shown by this command.
+fn model_keys(app: &App, stored: &[StoredSecret]) -> Finding {
+    let of_models =
+        app.uses().into_iter().filter(|used| used.by.starts_with("model")).map(|used| used.credential);
+    let more = MORE_KEYS.into_iter().map(|name| Credential::Variable(name.to_owned()));
+    let all: BTreeSet<Credential> = of_models.chain(more).collect();
+    let is_there = |credential: &&Credential| match credential {
+        Credential::Variable(name) => app.environment.get(name).is_some_and(|value| !value.is_empty()),
+        Credential::Stored(name) => stored.iter().any(|known| known.name == *name),
+    };
+    let shown = |credential: &Credential| match credential {
+        Credential::Variable(name) => name.clone(),
+        Credential::Stored(_) => credential.to_string(),
+    };
+    let present: Vec<String> = all.iter().filter(is_there).map(shown).collect();
     if present.is_empty() {
         Finding::warning(
             "model keys",
-            "none in the environment; `haft run` needs one, all else works without",
-            "export ANTHROPIC_API_KEY or OPENAI_API_KEY, or name another variable with apiKeyEnv in [models.NAME]",
+            "none is stored or in the environment; `haft run` needs one, all else works without",
+            "haft secret set model:anthropic (or model:openai), or export ANTHROPIC_API_KEY or OPENAI_API_KEY, or name \
+             another with apiKey in [models.NAME]",
         )
     } else {
         Finding::ok("model keys", present.join(", "))
     }
+}
+
+/// How many there are, what seals them, and whether anybody else gets at them.
+fn secrets(app: &App, stored: &Result<Vec<StoredSecret>, Failure>) -> Vec<Finding> {
+    const NAME: &str = "stored secrets";
+    let vault = &app.keys.vault;
+    let at = vault.path().to_string_lossy().into_owned();
+    let mut findings = Vec::new();
+    let sealed = vault.sealed_with().ok().flatten();
+    findings.push(match (stored, &sealed) {
+        (Err(failure), _) => Finding::fault(
+            NAME,
+            format!("none can be used, and none of them is masked: {}", failure.text),
+            "give the passphrase, or put the folder back from a backup, or move it away and set them anew",
+        ),
+        (Ok(_), None) => Finding::ok(NAME, "none; haft secret set NAME stores one"),
+        (Ok(all), Some(sealed)) => {
+            let with = match sealed {
+                SealedWith::KeyFile(_) => "the key beside it",
+                SealedWith::Passphrase => "a passphrase",
+            };
+            Finding::ok(NAME, format!("{} in {at}, sealed with {with}", all.len()))
+        }
+    });
+    let has_passphrase = app.environment.get(passphrase::VARIABLE).is_some_and(|value| !value.is_empty())
+        || app.settings.passphrase_command.is_some();
+    if has_passphrase && matches!(sealed, Some(SealedWith::KeyFile(_))) {
+        findings.push(Finding::warning(
+            NAME,
+            "a passphrase is given, and isn't used: the key lies in a file beside them",
+            "haft secret rekey --passphrase",
+        ));
+    }
+    let open: Vec<String> = vault.exposed().iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    if !open.is_empty() {
+        findings.push(Finding::fault(
+            NAME,
+            format!("other users of this machine may get at {}", open.join(", ")),
+            format!("chmod go= {}", open.iter().map(|path| shell_word(path)).collect::<Vec<_>>().join(" ")),
+        ));
+    }
+    findings
 }
 
 /// Each layer that was tried, and how to get the ones that don't work.

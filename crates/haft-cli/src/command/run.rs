@@ -14,7 +14,7 @@ use crate::{
 };
 use conversation::{Conversation, Setup};
 use haft_agent::{Agent, AgentEnd, AgentObserver, AgentRun, LoopJudge, NoJudge};
-use haft_core::{Approver, Cancel, Clock, NoApprover};
+use haft_core::{Approver, Cancel, Clock, Credential, NoApprover};
 use haft_os::{SystemClock, host};
 use haft_runtime::{Session, ToolSet};
 use model::Wanted;
@@ -76,9 +76,9 @@ pub(crate) enum OutputFormat {
 /// # Errors
 /// No task, no model, no such session, or a session that can't be opened.
 pub(super) fn run(app: &App, args: &RunArgs) -> anyhow::Result<Status> {
-    let variable = |name: &str| app.environment.get(name).map(str::to_owned);
+    let lookup = |credential: &Credential| app.keys.find(credential);
     let wanted = Wanted { model: args.model.as_deref(), base_url: args.base_url.as_deref() };
-    let model = model::choose(&app.settings, wanted, &variable)?
+    let model = model::choose(&app.settings, wanted, &lookup)?
         .ok_or_else(|| model::none_configured(&app.settings))?;
     let tools = tool_set(&app.tool_set(), &args.tools)?;
     let task = task(args, context()?)?;
@@ -103,6 +103,7 @@ pub(super) fn run(app: &App, args: &RunArgs) -> anyhow::Result<Status> {
         let mut interrupts = Interrupts::listen()?;
         let Conversation { live, mut agent } =
             Conversation::open(app, setup, |session| watch(args.output, session))?;
+        live.meet().await;
         let _following = live.tools.followed();
         check_tools(&live.session, &args.tools)?;
         let session = Arc::clone(&live.session.id);
@@ -115,6 +116,7 @@ pub(super) fn run(app: &App, args: &RunArgs) -> anyhow::Result<Status> {
         };
         live.session.end_run();
         agent.finish("exit").await;
+        live.close().await;
         tell(args.output, &run, &session)?;
         Ok(status(&run.end))
     })

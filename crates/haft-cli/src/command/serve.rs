@@ -39,6 +39,7 @@ pub(super) fn mcp(app: &App, args: &ServeMcpArgs) -> anyhow::Result<Status> {
         };
         let live = app.live(&app.session_name("mcp"), approver)?;
         let mut interrupts = Interrupts::listen()?;
+        live.meet().await;
         let _following = live.tools.followed();
         let mut open = Open::on(&live.session);
         let info = tokio::select! {
@@ -54,6 +55,7 @@ pub(super) fn mcp(app: &App, args: &ServeMcpArgs) -> anyhow::Result<Status> {
         // A call that doesn't end is left behind.
         let _ = timeout(END_TIMEOUT, open.ended()).await;
         let _ = timeout(END_TIMEOUT, tell(&live.session, SessionEvent::End { reason: "exit" })).await;
+        live.close().await;
         served?;
         Ok(Status::Completed)
     })

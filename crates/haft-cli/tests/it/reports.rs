@@ -25,7 +25,11 @@ fn tools_are_listed_shown_and_found() {
     let near = place.run(&["tools", "show", "raed"]).with(2);
     assert!(near.err.contains("read"), "{near:?}");
     let found = place.run(&["tools", "search", "grep", "--json"]).with(0).json();
-    assert_eq!(found[0]["name"], "grep");
+    assert_eq!((&found["tools"][0]["name"], &found["tools"][0]["named"]), (&"grep".into(), &true.into()));
+    let few = place.run(&["tools", "search", "files", "--limit", "2"]).with(0);
+    assert_eq!(few.out.lines().count(), 3, "{few:?}");
+    assert!(few.err.contains("more fit less well"), "{few:?}");
+    assert!(place.run(&["tools", "search", "…"]).with(2).err.contains("nothing to look for"));
 }
 
 #[test]

@@ -79,6 +79,17 @@ impl Terminal {
     }
 }
 
+impl Terminal {
+    /// All that is shown until nobody has the terminal any more.
+    fn rest(self) -> String {
+        let mut seen = self.seen;
+        while let Ok(piece) = self.pieces.recv_timeout(SHOWN_WITHIN) {
+            seen.push_str(&String::from_utf8_lossy(&piece));
+        }
+        seen
+    }
+}
+
 /// The test doesn't take the terminal for its own.
 fn no_controlling() -> i32 {
     i32::try_from(OFlags::NOCTTY.bits()).unwrap()
@@ -147,4 +158,35 @@ fn an_answer_for_the_session_settles_the_next_call_too() {
     let ran = ended(child).with(0);
     assert!(ran.out.contains("done"), "{ran:?}");
     assert_eq!(place.read("a.txt").as_deref(), Some("two"));
+}
+
+#[test]
+fn a_secret_is_typed_without_being_shown() {
+    let place = Place::new();
+    let mut terminal = Terminal::new();
+    let child = terminal.start(place.command(&["secret", "set", "work"]));
+    let asked = terminal.until("(it isn't shown): ");
+    assert!(asked.contains("The value of work"), "{asked}");
+    terminal.key_in("k3y-of-the-house\n");
+    let ran = ended(child).with(0);
+    assert!(ran.out.contains("stored work (16 bytes)"), "{ran:?}");
+    let shown = terminal.rest();
+    assert!(!shown.contains("k3y"), "{shown}");
+}
+
+#[test]
+fn a_new_passphrase_is_typed_twice() {
+    for (again, status) in [("correct horse", 0), ("correct house", 2)] {
+        let place = Place::new();
+        let mut terminal = Terminal::new();
+        let child = terminal.start(place.command(&["secret", "rekey", "--passphrase"]));
+        terminal.until("The new passphrase (it isn't shown): ");
+        terminal.key_in("correct horse\n");
+        terminal.until("The same again: ");
+        terminal.key_in(&format!("{again}\n"));
+        ended(child).with(status);
+        let shown = terminal.rest();
+        assert!(!shown.contains("horse") && !shown.contains("house"), "{shown}");
+        assert_eq!(place.home().join("state/vault/secrets.vault").exists(), status == 0);
+    }
 }

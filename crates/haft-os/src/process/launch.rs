@@ -1,11 +1,11 @@
 //! Starts a command: pipes, environment, folder, supervisor; and says why where that fails.
 
-use super::{control::Control, supervisor};
+use super::{control::Control, input::Input, supervisor};
 use crate::{
     environment::Environment,
     sandbox::{self, Placeholders, Plan, Proxy, Sandbox},
 };
-use haft_core::{Command, Confined, Failure, FailureKind, Reach};
+use haft_core::{Command, Confined, Failure, FailureKind, ProcessInput, Reach};
 use rustix::{
     fs::{Access, AtFlags, accessat},
     io::Errno,
@@ -39,7 +39,7 @@ pub(super) struct Launched {
     /// Standard error where it is apart.
     pub(super) err: Option<Receiver>,
     /// Standard input, and what goes there.
-    pub(super) input: Option<(Sender, Vec<u8>)>,
+    pub(super) input: Option<Input>,
     /// The report file.
     pub(super) report: Option<NamedTempFile>,
     /// What holds it in, and what lives as long as it does.
@@ -56,12 +56,14 @@ pub(super) struct Held {
     _proxy: Option<Proxy>,
 }
 
-/// Starts the command. Blocks until the program is executed; must be in a tokio runtime.
+/// Starts the command; `more` is written to it while it runs. Blocks until the program is executed; must be in a tokio
+/// runtime.
 ///
 /// # Errors
 /// As [`haft_core::Processes::run`].
 pub(super) fn launch(
     command: Command,
+    more: Option<ProcessInput>,
     environment: &Environment,
     sandbox: Option<&Sandbox>,
 ) -> Result<Launched, Failure> {
@@ -105,8 +107,8 @@ pub(super) fn launch(
         None => (None, None),
     };
     let has_first = plan.as_ref().is_some_and(Plan::has_namespaces);
-    let mut plumbed =
-        plumb(&mut os, command.merged, !command.stdin.is_empty()).map_err(|fault| no_pipe(&fault))?;
+    let is_fed = !command.stdin.is_empty() || more.is_some();
+    let mut plumbed = plumb(&mut os, command.merged, is_fed).map_err(|fault| no_pipe(&fault))?;
     supervisor::put_between(&mut os, &plumbed.theirs, &folder, plan).map_err(|fault| no_pipe(&fault))?;
     let mut os = TokioCommand::from(os);
     let mut child = os.spawn().map_err(|fault| match plumbed.control.failed_step() {
@@ -138,7 +140,7 @@ pub(super) fn launch(
         reaper,
         out: plumbed.out,
         err: plumbed.err,
-        input: plumbed.input.map(|sender| (sender, command.stdin)),
+        input: plumbed.input.map(|pipe| Input::new(pipe, command.stdin, more)),
         report,
         held,
     })

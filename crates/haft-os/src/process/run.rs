@@ -3,6 +3,7 @@
 use super::{
     at,
     control::{Control, Record, is_for_now},
+    input::{Input, InputNews},
     launch::{Held, Launched},
     tree::{self, Process},
 };
@@ -17,7 +18,7 @@ use std::{
 };
 use tempfile::NamedTempFile;
 use tokio::{
-    net::unix::pipe::{Receiver, Sender},
+    net::unix::pipe::Receiver,
     select,
     task::{JoinHandle, coop::consume_budget, spawn_blocking},
     time::{Instant, timeout},
@@ -53,8 +54,7 @@ pub(super) struct Run<'a> {
     reaper: JoinHandle<()>,
     out: Option<Receiver>,
     err: Option<Receiver>,
-    input: Option<(Sender, Vec<u8>)>,
-    written: usize,
+    input: Option<Input>,
     report: Option<NamedTempFile>,
     held: Option<Held>,
     output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
@@ -70,7 +70,7 @@ pub(super) struct Run<'a> {
 enum News {
     Record(Option<Record>),
     Readable(Stdio),
-    Writable,
+    Input(InputNews),
     Time,
 }
 
@@ -83,7 +83,6 @@ impl<'a> Run<'a> {
             out: Some(launched.out),
             err: launched.err,
             input: launched.input,
-            written: 0,
             report: launched.report,
             held: launched.held,
             output,
@@ -210,7 +209,7 @@ impl<'a> Run<'a> {
                 News::Record(Some(Record::Gone)) => self.is_gone = true,
                 News::Record(None) => self.is_lost = !self.is_gone,
                 News::Readable(stream) => self.read(stream),
-                News::Writable => self.write(),
+                News::Input(news) => self.feed(news),
                 News::Time => {}
             }
         }
@@ -222,7 +221,7 @@ impl<'a> Run<'a> {
             record = self.control.next_record() => News::Record(record),
             () = readable(self.out.as_ref()) => News::Readable(Stdio::Out),
             () = readable(self.err.as_ref()) => News::Readable(Stdio::Err),
-            () = writable(self.input.as_ref()) => News::Writable,
+            news = input_news(self.input.as_mut()) => News::Input(news),
             () = at(limit) => News::Time,
         }
     }
@@ -241,20 +240,14 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A child that closes its input is no error: it wanted no more.
-    fn write(&mut self) {
-        let Some((sender, bytes)) = &self.input else {
-            return;
+    fn feed(&mut self, news: InputNews) {
+        let Some(input) = &mut self.input else { return };
+        let stays = match news {
+            InputNews::Writable => input.write(),
+            InputNews::Piece(piece) => input.take(piece),
         };
-        match sender.try_write(bytes.get(self.written..).unwrap_or_default()) {
-            Ok(count) => {
-                self.written = self.written.saturating_add(count);
-                if self.written >= bytes.len() {
-                    self.input = None;
-                }
-            }
-            Err(fault) if is_for_now(&fault) => {}
-            Err(_) => self.input = None,
+        if !stays {
+            self.input = None;
         }
     }
 
@@ -353,10 +346,10 @@ async fn readable(pipe: Option<&Receiver>) {
     }
 }
 
-/// Waits until the pipe can be written; for ever where there is none. Errors show when it is written.
-async fn writable(pipe: Option<&(Sender, Vec<u8>)>) {
-    match pipe {
-        Some((pipe, _)) => drop(pipe.writable().await),
+/// Waits for what the input can do next; for ever where there is none.
+async fn input_news(input: Option<&mut Input>) -> InputNews {
+    match input {
+        Some(input) => input.news().await,
         None => pending().await,
     }
 }

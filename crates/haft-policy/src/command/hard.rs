@@ -32,7 +32,7 @@ static BLOCK_DEVICES: [&str; 14] = [
 pub(crate) fn hard_denied(line: &JudgedLine, policy: &Policy) -> Option<String> {
     let places = Places { start: line.start.as_deref(), home: policy.home.as_deref() };
     let found =
-        bomb(&line.text).or_else(|| written(line, policy, &places)).or_else(|| download::piped(&line.line));
+        bomb(&line.text).or_else(|| touched(line, policy, &places)).or_else(|| download::piped(&line.line));
     found.or_else(|| {
         line.line.commands.iter().enumerate().find_map(|(at, simple)| {
             removal::of_places(line, at, policy, &places)
@@ -44,13 +44,24 @@ pub(crate) fn hard_denied(line: &JudgedLine, policy: &Policy) -> Option<String> 
     })
 }
 
-/// Why a tool that says what it writes may never do so.
+/// Why a tool that says what it touches may never do so.
 pub(crate) fn hard_denied_paths(subject: &Subject, policy: &Policy) -> Option<String> {
-    let written = subject.effects.touches().iter().filter_map(|touch| match touch {
+    let touches = subject.effects.touches();
+    let written = touches.iter().filter_map(|touch| match touch {
         Touch::Write(path) | Touch::WriteTree(path) => Some(path),
         _ => None,
     });
-    written.flat_map(|path| subject.names_of(path)).find_map(|name| own_file(&name, policy))
+    let found = written.flat_map(|path| subject.names_of(path)).find_map(|name| own_file(&name, policy));
+    found.or_else(|| {
+        let mut named = touches.iter().filter_map(Touch::path).flat_map(|path| subject.names_of(path));
+        named.find_map(|name| own_secret(&name, policy))
+    })
+}
+
+/// Why a path may not even be read: haft keeps credentials there.
+fn own_secret(path: &str, policy: &Policy) -> Option<String> {
+    let own = policy.own_secret(path)?;
+    Some(format!("{path} is where haft keeps credentials ({own})"))
 }
 
 /// Why a path may not be written: it is one of haft's own.
@@ -59,9 +70,12 @@ fn own_file(path: &str, policy: &Policy) -> Option<String> {
     Some(format!("{path} belongs to haft's own settings and state ({own})"))
 }
 
-/// Files that are never written: block devices and haft's own.
-fn written(line: &JudgedLine, policy: &Policy, places: &Places<'_>) -> Option<String> {
+/// Files that are never written: block devices and haft's own; and those that are never read.
+fn touched(line: &JudgedLine, policy: &Policy, places: &Places<'_>) -> Option<String> {
     let judge = |word: &PathWord, name: &str| {
+        if let Some(found) = own_secret(name, policy) {
+            return Some(found);
+        }
         if !matches!(word.access, Access::Write | Access::WriteTree) {
             return None;
         }
@@ -159,7 +173,7 @@ mod tests {
     use crate::{
         Mode,
         command::typed::typed,
-        sample::{judged_line, policy, writing},
+        sample::{judged_line, policy, reading, writing},
     };
 
     fn own_policy() -> Policy {
@@ -167,6 +181,7 @@ mod tests {
         policy.home = Some("/home/u".to_owned());
         policy.own_files = vec!["/home/u/.config/haft".to_owned(), "/w/.haft/config.toml".to_owned()];
         policy.own_files.push("/w/.haft/config.local.toml".to_owned());
+        policy.own_secrets = vec!["/home/u/.local/state/haft/vault".to_owned()];
         policy.own_process = Some(4242);
         policy
     }
@@ -249,6 +264,19 @@ mod tests {
     }
 
     #[test]
+    fn own_credentials_are_not_even_read() {
+        check(
+            &[
+                "cat ~/.local/state/haft/vault/secrets.vault",
+                "cp -r /home/u/.local/state/haft/vault x",
+                "base64 < ~/.local/state/haft/vault/1a.key",
+                "cd /home/u/.local/state/haft && cat vault/secrets.vault",
+            ],
+            &["cat ~/.local/state/haft/other", "ls ~/.local/state/haft"],
+        );
+    }
+
+    #[test]
     fn own_files_are_not_changed() {
         check(
             &[
@@ -269,6 +297,12 @@ mod tests {
             &["cat ~/.config/haft/x", "cp x .haft/other", "git checkout .", "mkdir -p .haft/tools"],
         );
         let policy = own_policy();
+        for subject in
+            [reading("/home/u/.local/state/haft/vault/x.key"), writing("/home/u/.local/state/haft/vault")]
+        {
+            assert!(hard_denied_paths(&subject, &policy).is_some(), "{:?}", subject.effects);
+        }
+        assert_eq!(hard_denied_paths(&reading("/home/u/.local/state/haft/log"), &policy), None);
         assert!(hard_denied_paths(&writing("/home/u/.config/haft/x"), &policy).is_some());
         assert!(hard_denied_paths(&writing("/w/.haft/config.toml"), &policy).is_some());
         // A walk over the whole workspace is asked, not refused.

@@ -124,6 +124,8 @@ struct Stacks {
     /// Names that were offered once and are gone.
     gone: BTreeMap<Arc<str>, Arc<str>>,
     problems: BTreeMap<String, Vec<Problem>>,
+    /// What owners say their tools are for.
+    about: Arc<BTreeMap<String, String>>,
     next: u64,
     snapshot: Option<Arc<Snapshot>>,
 }
@@ -236,6 +238,13 @@ impl Catalogue {
         Ok(self.push(stacks.number(), stacks, &below.name, Kind::Hide))
     }
 
+    /// Says what the tools of an owner are for: what a model reads of them while they aren't sent.
+    pub fn describe(&self, owner: &str, about: &str) {
+        let mut stacks = self.lock();
+        Arc::make_mut(&mut stacks.about).insert(owner.to_owned(), about.to_owned());
+        stacks.snapshot = None;
+    }
+
     /// Replaces the problems of one source.
     pub fn report(&self, source: &str, problems: Vec<Problem>) {
         let mut stacks = self.lock();
@@ -258,7 +267,7 @@ impl Catalogue {
             return Arc::clone(snapshot);
         }
         let shown = stacks.tools.values().filter_map(|stack| stack.shown.clone());
-        let snapshot = Arc::new(Snapshot::new(shown, stacks.gone.clone()));
+        let snapshot = Arc::new(Snapshot::new(shown, stacks.gone.clone(), Arc::clone(&stacks.about)));
         stacks.snapshot = Some(Arc::clone(&snapshot));
         snapshot
     }

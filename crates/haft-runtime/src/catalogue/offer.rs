@@ -1,8 +1,8 @@
 //! One registered tool, ready to be called.
 
 use super::RegisterError;
+use crate::{intake::Checker, lower};
 use haft_core::{AnyTool, Spec, ToolName};
-use jsonschema::Validator;
 use serde_json::Value;
 use std::sync::{
     Arc,
@@ -20,9 +20,11 @@ pub struct Offer {
     pub tool: Arc<dyn AnyTool>,
     /// Hash of definition and content, for tools that aren't built in.
     pub hash: Option<Arc<str>>,
-    pub(crate) input: Arc<Validator>,
-    pub(crate) output: Option<Arc<Validator>>,
+    pub(crate) input: Arc<Checker>,
+    pub(crate) output: Option<Arc<Checker>>,
     pub(crate) live: Arc<AtomicBool>,
+    /// About how many tokens its definition costs a model.
+    pub(crate) tokens: usize,
     /// Tells registrations of one name apart.
     pub(crate) id: u64,
 }
@@ -52,7 +54,7 @@ impl Offer {
         let input = compile_input(&spec)?;
         let output = match &spec.output_schema {
             Some(schema) => Some(Arc::new(
-                compile(schema)
+                Checker::compile(schema)
                     .map_err(|why| RegisterError::OutputSchema { tool: spec.name.to_string(), why })?,
             )),
             None => None,
@@ -65,6 +67,7 @@ impl Offer {
             input: Arc::new(input),
             output,
             live: Arc::new(AtomicBool::new(true)),
+            tokens: tokens_of(&spec),
             id: OFFERS.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -91,24 +94,23 @@ impl std::fmt::Debug for Offer {
     }
 }
 
+/// About how many tokens a definition costs: four bytes make one, in JSON and in English.
+fn tokens_of(spec: &Spec) -> usize {
+    (spec.name.len() + spec.prompt().len() + spec.input_schema.to_string().len()) / 4
+}
+
 fn is_builtin_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_lowercase())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-')
 }
 
-fn compile_input(spec: &Spec) -> Result<Validator, RegisterError> {
+fn compile_input(spec: &Spec) -> Result<Checker, RegisterError> {
     let fault = |why: String| RegisterError::InputSchema { tool: spec.name.to_string(), why };
     let root = spec.input_schema.as_object().ok_or_else(|| fault("it must be an object".to_owned()))?;
     if root.get("type").and_then(Value::as_str) != Some("object") {
         return Err(fault("its root must have \"type\": \"object\"".to_owned()));
     }
-    compile(&spec.input_schema).map_err(fault)
-}
-
-/// Compiles a schema; references outside it are never fetched.
-pub(crate) fn compile(schema: &Value) -> Result<Validator, String> {
-    jsonschema::options().build(schema).map_err(|error| {
-        let place = error.instance_path().to_string();
-        if place.is_empty() { error.to_string() } else { format!("{place}: {error}") }
-    })
+    // What no provider could be sent is set aside now, not at the first request.
+    lower::lower(&spec.input_schema, lower::Dialect::Plain).map_err(|error| fault(error.to_string()))?;
+    Checker::compile(&spec.input_schema).map_err(fault)
 }

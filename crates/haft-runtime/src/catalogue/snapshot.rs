@@ -1,6 +1,7 @@
 //! The immutable catalogue that one model request is made with.
 
 use super::{Offer, ToolSet};
+use haft_core::Exposure;
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Tools by name, in a stable order so that prompts cache.
@@ -8,6 +9,9 @@ use std::{collections::BTreeMap, sync::Arc};
 pub struct Snapshot {
     offers: BTreeMap<Arc<str>, Offer>,
     gone: BTreeMap<Arc<str>, Arc<str>>,
+    /// What sources are for.
+    about: Arc<BTreeMap<String, String>>,
+    tokens: usize,
 }
 
 /// What a name leads to.
@@ -25,9 +29,25 @@ pub enum Resolved<'a> {
 const NEAREST: usize = 3;
 
 impl Snapshot {
-    pub(super) fn new(offers: impl Iterator<Item = Offer>, gone: BTreeMap<Arc<str>, Arc<str>>) -> Self {
-        let offers = offers.map(|offer| (Arc::clone(&offer.name), offer));
-        Self { offers: offers.collect(), gone }
+    pub(super) fn new(
+        offers: impl Iterator<Item = Offer>,
+        gone: BTreeMap<Arc<str>, Arc<str>>,
+        about: Arc<BTreeMap<String, String>>,
+    ) -> Self {
+        let offers: BTreeMap<_, _> = offers.map(|offer| (Arc::clone(&offer.name), offer)).collect();
+        let is_sent = |offer: &&Offer| matches!(offer.spec().exposure, Exposure::Direct | Exposure::Auto);
+        let tokens = offers.values().filter(is_sent).map(|offer| offer.tokens).sum();
+        Self { offers, gone, about, tokens }
+    }
+
+    /// About how many tokens it costs to send all definitions that may be sent unasked.
+    pub(crate) fn tokens(&self) -> usize {
+        self.tokens
+    }
+
+    /// What the tools of an owner are for, in its own words.
+    pub fn about(&self, owner: &str) -> Option<&str> {
+        self.about.get(owner).map(String::as_str)
     }
 
     /// The tools in order of name.
@@ -54,10 +74,8 @@ impl Snapshot {
         };
         let offers =
             self.offers.iter().filter(|(name, offer)| set.contains(name, offer.spec()) && is_enabled(offer));
-        Self {
-            offers: offers.map(|(name, offer)| (Arc::clone(name), offer.clone())).collect(),
-            gone: self.gone.clone(),
-        }
+        let offers = offers.map(|(_, offer)| offer.clone());
+        Self::new(offers, self.gone.clone(), Arc::clone(&self.about))
     }
 
     /// Finds a tool: exact name, then alias, then the only match ignoring case.

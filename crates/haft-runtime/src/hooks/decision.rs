@@ -61,7 +61,7 @@ impl HookOutcome {
             (_, Handler::Broken(_)) => "mend its declaration",
             (Self::TimedOut, _) => "let it answer sooner, or raise its timeoutMs",
             (Self::SpawnFailed, Handler::Http(_)) => {
-                "check that something listens at its address, and that the variables of its headers are set"
+                "check that something listens at its address, and that what its headers name is set"
             }
             (Self::BadJson, Handler::Http(_)) => "let it answer with one JSON object, or an empty body",
             (_, Handler::Http(_)) => {

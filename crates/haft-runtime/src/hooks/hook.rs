@@ -1,7 +1,7 @@
 //! The declaration of one hook.
 
 use super::{HookEvent, HookOutcome, Matcher, Names, names::names_of};
-use haft_core::{BoxFuture, Failure, TraceStep};
+use haft_core::{BoxFuture, Credential, Failure, TraceStep};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{fmt, sync::Arc, time::Duration};
@@ -45,8 +45,8 @@ pub trait HookHandler: Send + Sync {
 pub struct Endpoint {
     /// The whole address.
     pub url: String,
-    /// Header names, each with the environment variable that holds its value.
-    pub headers: Vec<(String, String)>,
+    /// Header names, each with where its value is.
+    pub headers: Vec<(String, Credential)>,
 }
 
 /// Who answers.

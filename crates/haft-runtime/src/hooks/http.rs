@@ -19,12 +19,15 @@ pub(super) async fn post(
     cancel: &Cancel,
 ) -> Raw {
     let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
-    for (name, variable) in &endpoint.headers {
-        let Some(value) = (place.variables)(variable) else {
-            let text = format!("the variable {variable} for its header {name} isn't set");
-            return Raw::ended(Ending::NotStarted(text));
-        };
-        headers.push((name.clone(), value));
+    for (name, credential) in &endpoint.headers {
+        let value = (place.lookup)(credential).and_then(|secret| secret.line().map(str::to_owned));
+        match value {
+            Ok(value) => headers.push((name.clone(), value)),
+            Err(failure) => {
+                let text = format!("its header {name} can't be filled: {}", failure.text);
+                return Raw::ended(Ending::NotStarted(text));
+            }
+        }
     }
     let request = HttpRequest {
         method: "POST".to_owned(),

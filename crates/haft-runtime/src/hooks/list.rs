@@ -1,7 +1,7 @@
 //! All hooks of a session, in declared order.
 
 use super::{
-    Hook, HookCall, HookEnd, HookEvent, HookSession, Notified, SessionEvent, Variables,
+    Hook, HookCall, HookEnd, HookEvent, HookSession, Lookup, Notified, SessionEvent,
     answer::{After, Before, Permitted},
     place::Place,
 };
@@ -21,15 +21,15 @@ impl Hooks {
     /// Hooks that run in the workspace of that world, in the order in which they are given.
     pub fn new(world: World, all: Vec<Hook>) -> Self {
         let workspace = world.files.workspace();
-        let variables: Variables = Arc::new(|_| None);
-        Self { all, place: Some(Place { world, workspace, variables }) }
+        let lookup: Lookup = Arc::new(|credential| Err(credential.missing()));
+        Self { all, place: Some(Place { world, workspace, lookup }) }
     }
 
-    /// Has headers of endpoints filled from these variables of the operator's.
+    /// Has headers of endpoints filled from these credentials of the operator's, looked up for each request.
     #[must_use]
-    pub fn with_variables(mut self, variables: Variables) -> Self {
+    pub fn with_credentials(mut self, lookup: Lookup) -> Self {
         if let Some(place) = &mut self.place {
-            place.variables = variables;
+            place.lookup = lookup;
         }
         self
     }

@@ -33,4 +33,4 @@ pub use list::Hooks;
 pub use matcher::Matcher;
 pub use names::Names;
 pub(crate) use names::other_names;
-pub use place::Variables;
+pub use place::Lookup;

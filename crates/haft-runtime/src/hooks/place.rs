@@ -1,4 +1,4 @@
-//! Where hooks run: the world, the workspace, and the operator's variables.
+//! Where hooks run: the world, the workspace, and the operator's credentials.
 
 use super::{
     Handler, Hook, HookCall, HookHandler, command,
@@ -8,7 +8,7 @@ use super::{
     wire::{Ending, Raw, Reading, Said, Trouble},
 };
 use futures::{FutureExt, StreamExt, stream};
-use haft_core::{BoxFuture, Cancel, RealPath, World};
+use haft_core::{BoxFuture, Cancel, Credential, Failure, RealPath, Secret, World};
 use serde_json::Value;
 use std::{
     panic::AssertUnwindSafe,
@@ -19,15 +19,15 @@ use std::{
 /// How many hooks run at once for one event.
 const PARALLEL_MAX: usize = 10;
 
-/// Looks up a variable of the operator's environment, for headers of endpoints.
-pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+/// Looks up a credential of the operator's, for headers of endpoints.
+pub type Lookup = Arc<dyn Fn(&Credential) -> Result<Secret, Failure> + Send + Sync>;
 
 /// Where hooks run.
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) world: World,
     pub(super) workspace: RealPath,
-    pub(super) variables: Variables,
+    pub(super) lookup: Lookup,
 }
 
 impl Place {

@@ -5,7 +5,7 @@ use super::{
     OnError, SessionEvent, ToolUse,
     answer::{After, Before, Permitted},
 };
-use haft_core::{Block, BoxFuture, Cancel, Failure, Output};
+use haft_core::{Block, BoxFuture, Cancel, Credential, Failure, Output, Secret};
 use haft_policy::{Action, Mode};
 use haft_test::Harness;
 use serde_json::{Value, json};
@@ -339,7 +339,7 @@ fn endpoint(status: u16, body: &str) -> (String, JoinHandle<String>) {
     (url, served)
 }
 
-fn post(url: String, headers: Vec<(String, String)>) -> Hook {
+fn post(url: String, headers: Vec<(String, Credential)>) -> Hook {
     Hook::new(HookEvent::PreToolUse, Handler::Http(Endpoint { url, headers }))
 }
 
@@ -376,18 +376,26 @@ async fn an_endpoint_that_isnt_there_is_a_failed_start() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn headers_come_from_the_operators_variables() {
+async fn headers_come_from_the_operators_credentials() {
     let kit = Harness::new();
-    let header = vec![("x-key".to_owned(), "KEY".to_owned())];
+    let key = Credential::Variable("KEY".to_owned());
+    let header = vec![("x-key".to_owned(), key.clone())];
     let (url, served) = endpoint(200, "");
-    let with = hooks(&kit, vec![post(url, header.clone())])
-        .with_variables(Arc::new(|name| (name == "KEY").then(|| "s3cret".to_owned())));
+    let with = hooks(&kit, vec![post(url, header.clone())]).with_credentials(Arc::new(
+        move |credential: &Credential| {
+            if *credential == key { Ok(Secret::new("s3cret")) } else { Err(credential.missing()) }
+        },
+    ));
     let told = before(&with, "bash", &json!({"command": "a"})).await;
     assert_eq!(outcomes(&told), ["nothing"]);
     assert!(served.join().unwrap().contains("x-key: s3cret"));
     let without = bash(&kit, vec![post("http://127.0.0.1:9/".to_owned(), header)]).await;
     assert_eq!(outcomes(&without), ["spawn-failed"]);
     assert!(without.words[0].why.reason.contains("the variable KEY"), "{:?}", without.words);
+    let stored = Credential::parse("secret:guard").unwrap();
+    let unset =
+        bash(&kit, vec![post("http://127.0.0.1:9/".to_owned(), vec![("x-key".to_owned(), stored)])]).await;
+    assert!(unset.words[0].why.reason.contains("haft secret set guard"), "{:?}", unset.words);
 }
 
 #[tokio::test]

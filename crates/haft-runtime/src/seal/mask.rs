@@ -3,24 +3,40 @@
 use haft_core::{Block, Failure, Outcome, Output, Progress, TraceStep};
 use haft_policy::secrets::{Masker, Placeholder, StreamMasker, placeholders, restore};
 use serde_json::Value;
-use std::{borrow::Cow, sync::Arc};
+use std::{
+    borrow::Cow,
+    sync::{Arc, PoisonError, RwLock},
+};
 
-/// What masks the texts of a session; nothing is masked without a masker.
+/// What masks the texts of a session; nothing is masked without a masker. All its copies follow when it learns
+/// of further secrets.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Masks(Option<Arc<Masker>>);
+pub(crate) struct Masks(Option<Arc<RwLock<Arc<Masker>>>>);
 
 impl Masks {
     pub(crate) fn new(masker: Option<Arc<Masker>>) -> Self {
-        Self(masker)
+        Self(masker.map(|masker| Arc::new(RwLock::new(masker))))
+    }
+
+    /// Masks with this one from now on, where anything is masked at all; streams that have begun end as they began.
+    pub(crate) fn replace(&self, masker: Arc<Masker>) {
+        if let Some(shared) = &self.0 {
+            *shared.write().unwrap_or_else(PoisonError::into_inner) = masker;
+        }
+    }
+
+    fn masker(&self) -> Option<Arc<Masker>> {
+        let shared = self.0.as_ref()?;
+        Some(Arc::clone(&shared.read().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// What masks a stream that comes in pieces.
     pub(crate) fn stream(&self) -> Option<StreamMasker> {
-        self.0.clone().map(StreamMasker::new)
+        self.masker().map(StreamMasker::new)
     }
 
     pub(crate) fn text(&self, text: &mut String) {
-        let Some(masker) = &self.0 else { return };
+        let Some(masker) = self.masker() else { return };
         if let Cow::Owned(masked) = masker.mask(text.as_bytes()).text {
             // Between whole characters, so that it stays text.
             *text = String::from_utf8_lossy(&masked).into_owned();
@@ -130,7 +146,7 @@ impl Masks {
     /// A text is looked at with its field's name, which may say that it is a secret.
     fn field(&self, name: &str, field: &mut Value) {
         let Value::String(text) = field else { return self.value(field) };
-        let Some(masker) = &self.0 else { return };
+        let Some(masker) = self.masker() else { return };
         let before = format!("{name}=\"");
         let named = [&before, text.as_str(), "\""].concat();
         let mut masked = Vec::new();
@@ -150,7 +166,7 @@ impl Masks {
 
     /// A line of JSON, masked within its texts where there is something to mask.
     pub(crate) fn json(&self, line: Vec<u8>) -> Vec<u8> {
-        let Some(masker) = &self.0 else { return line };
+        let Some(masker) = self.masker() else { return line };
         if masker.mask(&line).secrets.is_empty() {
             return line;
         }
@@ -180,7 +196,7 @@ impl Masks {
     /// # Errors
     /// Invalid input where a placeholder stands for nothing in this file.
     pub(crate) fn unmask<'a>(&self, text: &'a [u8], file: &[u8]) -> Result<Cow<'a, [u8]>, Failure> {
-        let Some(masker) = &self.0 else { return Ok(Cow::Borrowed(text)) };
+        let Some(masker) = self.masker() else { return Ok(Cow::Borrowed(text)) };
         if placeholders(text).next().is_none() {
             return Ok(Cow::Borrowed(text));
         }
@@ -218,6 +234,24 @@ mod tests {
         let text = serde_json::to_string(&output).unwrap();
         assert!(!text.contains("hunter2") && !text.contains("Zq8!"), "{text}");
         assert!(text.contains("a [secret:db:") && text.contains("plain"), "{text}");
+    }
+
+    #[test]
+    fn every_copy_learns_of_a_further_secret() {
+        let (masks, other) = (masks(), masks());
+        let learnt = masks.clone();
+        let known = [("new".to_owned(), b"s3cond-secret".to_vec())];
+        masks.replace(Arc::new(Masker::new(Arc::new(Detector::new(known).unwrap()), [7; 32])));
+        let shown = |masks: &Masks| {
+            let mut text = "s3cond-secret".to_owned();
+            masks.text(&mut text);
+            text
+        };
+        assert!(shown(&learnt).starts_with("[secret:new:"));
+        assert_eq!(shown(&other), "s3cond-secret", "that one is another session's");
+        let none = Masks::default();
+        none.replace(Arc::new(Masker::new(Arc::new(Detector::new([]).unwrap()), [7; 32])));
+        assert!(none.masker().is_none(), "masking that is off stays off");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::{
     admission::Queue,
     catalogue::{Catalogue, Offer, Snapshot, ToolSet},
     event::{Bus, EventStream},
+    find::Deferral,
     hooks::{HookSession, Hooks},
     seal::{Masks, SpillStore},
 };
@@ -74,6 +75,12 @@ pub trait Renewal: Send + Sync {
 
     /// Puts what holds now in the place of what held before. Answers that a session keeps for itself stay.
     fn renew(&self, policy: &mut Policy);
+
+    /// What takes secrets out from now on, where there are others than at the last look. A session that masks nothing
+    /// goes on so.
+    fn masker(&self) -> Option<Arc<Masker>> {
+        None
+    }
 }
 
 /// What a session is made of.
@@ -86,6 +93,8 @@ pub struct SessionSetup {
     pub catalogue: Catalogue,
     /// Which of them it sees.
     pub tools: ToolSet,
+    /// When definitions of tools that leave it to haft are sent.
+    pub deferral: Deferral,
     /// Mode, rules, grants.
     pub policy: Policy,
     /// Who answers questions.
@@ -114,6 +123,7 @@ impl SessionSetup {
             parent: None,
             catalogue,
             tools: ToolSet::all(),
+            deferral: Deferral::default(),
             policy,
             approver: Arc::new(NoApprover),
             grants: None,
@@ -134,6 +144,7 @@ pub struct Session {
     parent: Option<Arc<Session>>,
     catalogue: Catalogue,
     tools: ToolSet,
+    deferral: Deferral,
     snapshot: Mutex<Arc<Snapshot>>,
     policy: watch::Sender<Arc<Policy>>,
     approver: Arc<dyn Approver>,
@@ -197,6 +208,7 @@ impl Session {
             parent: setup.parent,
             catalogue: setup.catalogue,
             tools: setup.tools,
+            deferral: setup.deferral,
             spill: SpillStore::new(setup.state.clone(), &setup.id),
             masks,
             contents: ContentStore::new(setup.state.clone(), &setup.id),
@@ -249,6 +261,11 @@ impl Session {
     /// The catalogue that snapshots are taken from.
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
+    }
+
+    /// When definitions of tools that leave it to haft are sent.
+    pub(crate) fn deferral(&self) -> Deferral {
+        self.deferral
     }
 
     /// The snapshot of the request being made.
@@ -397,6 +414,20 @@ impl Session {
                 let _turn = lock(&session.renewing);
                 if renewal.is_due() {
                     session.change_policy(|policy| renewal.renew(policy));
+                }
+            }
+            at = session.parent();
+        }
+    }
+
+    /// Learns of secrets that were stored elsewhere meanwhile, here and in the sessions above.
+    pub(crate) fn renew_masks(&self) {
+        let mut at = Some(self);
+        while let Some(session) = at {
+            if let Some(renewal) = &session.renewal {
+                let _turn = lock(&session.renewing);
+                if let Some(masker) = renewal.masker() {
+                    session.masks.replace(masker);
                 }
             }
             at = session.parent();

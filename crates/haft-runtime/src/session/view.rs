@@ -27,6 +27,10 @@ impl SessionView for Session {
         self.state_of(key)
     }
 
+    fn shows(&self, tool: &str) -> bool {
+        self.snapshot().get(tool).is_some_and(|offer| !self.denies(offer))
+    }
+
     fn seen(&self, path: &RealPath) -> Option<Seen> {
         self.seen_of(path)
     }

@@ -5,8 +5,12 @@
 
 mod fitting;
 
-use super::{Origin, section::Section};
+use super::{
+    Origin,
+    section::{CREDENTIAL_FIX, Section},
+};
 use crate::hooks::{Endpoint, HOOK_TIMEOUT_MAX, Handler, Hook, HookEvent, Matcher, Names, OnError};
+use haft_core::Credential;
 use std::time::Duration;
 
 const KEYS: [&str; 9] =
@@ -151,15 +155,24 @@ fn read_handler(section: &Section<'_>, faults: &mut Faults<'_, '_>) -> Handler {
     }
 }
 
-fn read_headers(section: &Section<'_>, faults: &mut Faults<'_, '_>) -> Vec<(String, String)> {
+/// Names, each with where its value is. What is written there may be the value itself, and is never repeated.
+fn read_headers(section: &Section<'_>, faults: &mut Faults<'_, '_>) -> Vec<(String, Credential)> {
     let table = section.section("headers");
     faults.unless(table.is_some() || !has(section, "headers"), "headers");
     let Some(table) = table else { return Vec::new() };
     let mut headers = Vec::new();
     for (name, _) in table.keys() {
-        let variable = table.text(name);
-        faults.unless(variable.is_some(), "headers");
-        headers.extend(variable.map(|set| (name.to_owned(), set.value)));
+        let Some(written) = table.text(name) else {
+            faults.unless(false, "headers");
+            continue;
+        };
+        match Credential::parse_or_variable(&written.value) {
+            Ok(credential) => headers.push((name.to_owned(), credential)),
+            Err(error) => {
+                let why = format!("the value of its header {name} can't be used: {error}");
+                faults.found(written.origin.line, why, CREDENTIAL_FIX);
+            }
+        }
     }
     headers
 }
@@ -194,7 +207,7 @@ mod tests {
     fn a_whole_declaration_is_read_with_its_place() {
         let text = "[[hooks.PreToolUse]]\nmatcher = 'bash'\ncommand = './check.sh'\ntimeoutMs = 500\nrewrite = true\n\
                     onError = 'allow'\nnames = 'claude-code'\nname = 'check'\n\
-                    [[hooks.PreToolUse]]\nurl = 'http://127.0.0.1:9/h?k=1'\nheaders = { Authorization = 'TOKEN' }\n\
+                    [[hooks.PreToolUse]]\nurl = 'http://127.0.0.1:9/h?k=1'\nheaders = { Authorization = 'TOKEN', A = 'secret:t' }\n\
                     [[hooks.PostToolUse]]\ncommand = 'fmt'\n";
         let (hooks, problems) = read(Limit::Free, text);
         assert_eq!(problems, Vec::<String>::new());
@@ -209,7 +222,10 @@ mod tests {
         let second = at("c.toml:9");
         assert_eq!((second.name.as_str(), second.on_error), ("http://127.0.0.1:9/h", OnError::Deny));
         let Handler::Http(endpoint) = &second.handler else { panic!("{second:?}") };
-        assert_eq!(endpoint.headers, [("Authorization".to_owned(), "TOKEN".to_owned())]);
+        let mut headers: Vec<String> =
+            endpoint.headers.iter().map(|(name, credential)| format!("{name} {credential}")).collect();
+        headers.sort();
+        assert_eq!(headers, ["A secret:t", "Authorization env:TOKEN"]);
         assert_eq!(at("c.toml:12").on_error, OnError::Allow);
     }
 
@@ -225,11 +241,13 @@ mod tests {
             ("command = 'x'\ntimeoutMs = 0", "above 0"),
             ("command = 'x'\nonError = 'maybe'", "unknown variant"),
             ("url = 'http://h'\nheaders = { A = 1 }", "must be a string"),
+            ("url = 'http://h'\nheaders = { A = 'Bearer hunter2' }", "never be the value itself"),
         ];
         for (body, says) in cases {
             let (hooks, problems) = read(Limit::Free, &format!("[[hooks.PreToolUse]]\n{body}\n"));
             assert!(problems.iter().any(|problem| problem.contains(says)), "{body}: {problems:?}");
             assert!(matches!(&hooks[..], [Hook { handler: Handler::Broken(_), .. }]), "{body}: {hooks:?}");
+            assert!(!format!("{hooks:?} {problems:?}").contains("hunter2"), "{problems:?}");
             assert_eq!(hooks[0].on_error, OnError::Deny, "{body}");
         }
         let (hooks, problems) = read(Limit::Free, "hooks.PreToolUse = 'x'");

@@ -3,20 +3,33 @@
 pub(super) mod unmatchable;
 
 use super::{
-    ModelSetting, Origin, Place, Placed, SandboxSetting, Setting, SettingsSource, TaintSetting, ToolSetting,
+    McpSetting, ModelSetting, Origin, Place, Placed, SandboxSetting, Setting, SettingsSource, TaintSetting,
+    ToolSetting,
     section::{Document, Limit, List, Section},
 };
-use crate::{catalogue::Problem, hooks::Hook};
+use crate::{catalogue::Problem, find::Deferral, hooks::Hook};
+use haft_core::Credential;
 use haft_policy::{Action, Mode, Rule};
 use std::collections::BTreeMap;
 use toml::de::DeTable;
 use unmatchable::unmatchable;
 
 /// What can stand at the root.
-const SECTIONS: [&str; 9] =
-    ["permissions", "tools", "environment", "models", "roots", "taint", "hooks", "sandbox", "secrets"];
+const SECTIONS: [&str; 11] = [
+    "permissions",
+    "tools",
+    "environment",
+    "models",
+    "roots",
+    "taint",
+    "hooks",
+    "sandbox",
+    "secrets",
+    "discovery",
+    "mcp",
+];
 /// What the contract has and this version doesn't act on.
-const LATER: [&str; 2] = ["mcp", "openapi"];
+const LATER: [&str; 1] = ["openapi"];
 const PERMISSIONS: [&str; 6] = ["mode", "allow", "ask", "deny", "dangerous", "protectedBranches"];
 /// Keys of `[tools]` itself. A table under any name is a tool's.
 const TOOLS: [&str; 3] = ["include", "exclude", "folders"];
@@ -35,11 +48,15 @@ pub(super) struct Layer {
     pub(super) tools: BTreeMap<String, ToolSetting>,
     pub(super) folders: Vec<Setting<Placed>>,
     pub(super) pass_env: Vec<Setting<String>>,
+    pub(super) set_env: BTreeMap<String, Setting<Credential>>,
     pub(super) models: BTreeMap<String, ModelSetting>,
     pub(super) extra_roots: Vec<Setting<Placed>>,
     pub(super) taint: TaintSetting,
+    pub(super) defer: Option<Setting<Deferral>>,
     pub(super) sandbox: SandboxSetting,
     pub(super) mask: Option<Setting<bool>>,
+    pub(super) passphrase_command: Option<Setting<Vec<String>>>,
+    pub(super) mcp: BTreeMap<String, McpSetting>,
     pub(super) hooks: Vec<Hook>,
     pub(super) problems: Vec<Problem>,
 }
@@ -90,9 +107,12 @@ impl Layer {
             self.read_tools(&section, place);
         }
         if let Some(section) = root.section("environment") {
-            section.only(&["pass"]);
+            section.only(&["pass", "set"]);
             if section.counts("pass") {
                 self.pass_env = section.texts("pass").items;
+            }
+            if section.counts("set") {
+                self.set_env = section.section("set").map(|set| set.credentials()).unwrap_or_default();
             }
         }
         if let Some(section) = root.section("models") {
@@ -104,12 +124,20 @@ impl Layer {
         if let Some(section) = root.section("taint") {
             self.taint = TaintSetting::read(&section, place);
         }
+        if let Some(section) = root.section("discovery") {
+            section.only(&["defer"]);
+            self.defer = section.counts("defer").then(|| section.word("defer")).flatten();
+        }
         if let Some(section) = root.section("sandbox") {
             self.sandbox = SandboxSetting::read(&section, place);
         }
         if let Some(section) = root.section("secrets") {
-            section.only(&["mask"]);
+            section.only(&["mask", "passphraseCommand"]);
             self.mask = section.flag("mask").filter(|mask| mask.value || section.counts("mask"));
+            self.passphrase_command = passphrase_command(&section);
+        }
+        if let Some(section) = root.section("mcp") {
+            self.mcp = super::mcp::servers(&section, place);
         }
         if let Some(section) = root.section("roots") {
             section.only(&["extra"]);
@@ -214,6 +242,33 @@ impl Layer {
     }
 }
 
+/// `passphraseCommand` under `[secrets]`, which no workspace says anything about, trusted or not.
+fn passphrase_command(section: &Section<'_>) -> Option<Setting<Vec<String>>> {
+    const KEY: &str = "passphraseCommand";
+    if !section.has(KEY) {
+        return None;
+    }
+    let (origin, document) = (section.origin(KEY), section.document);
+    if document.source.scope.is_in_workspace() {
+        let text =
+            format!("\"{}\" is ignored here: your secrets are no matter of a workspace", section.full(KEY));
+        document.problem(origin.line, text, "write it in your own settings, if it is yours");
+        return None;
+    }
+    let list = section.texts(KEY);
+    let words: Vec<String> = list.items.into_iter().map(|item| item.value).collect();
+    if list.damaged.is_some() || words.first().is_none_or(|program| program.trim().is_empty()) {
+        let text = format!("\"{}\" names no program", section.full(KEY));
+        document.problem(
+            origin.line,
+            text,
+            "write program and arguments, each for itself: [\"pass\", \"show\", \"haft\"]",
+        );
+        return None;
+    }
+    Some(Setting { value: words, origin })
+}
+
 /// What is written like a rule, but stands in no list.
 pub(super) fn like_rules(section: &Section<'_>, key: &str, place: &Place) -> Vec<Setting<String>> {
     let document = section.document;
@@ -298,7 +353,8 @@ mod tests {
             ("[sandbox]\nmode = 'on'", 2, "unknown variant `on`", "write one of these words"),
             ("[sandbox]\nnetwork = 'none'", 2, "no network of a sandbox", "a list of hosts"),
             ("[sandbox]\nnetwork = ['https://a.b/']", 2, "is no host", "no https://"),
-            ("[mcp.servers.x]\ncommand = 'y'", 1, "[mcp] does nothing", "don't rely on it"),
+            ("[openapi.x]\nurl = 'y'", 1, "[openapi] does nothing", "don't rely on it"),
+            ("[discovery]\ndefer = 'maybe'", 2, "unknown variant", "one of these words"),
             ("[taint]\naction = 'loud'", 2, "unknown variant", "one of these words"),
             ("[taint]\nprivate = ['read(']", 2, "closing parenthesis", "like a rule"),
             ("[tools]\nexclude = = []", 2, "not valid TOML", "mend this line"),
@@ -334,16 +390,55 @@ mod tests {
         assert_eq!(bash.timeout_ms.as_ref().map(|set| set.value), Some(5_000));
         assert_eq!(bash.exposure.as_ref().map(|set| set.value), Some(haft_core::Exposure::Deferred));
         let (name, model) = settings.default_model().unwrap();
-        assert_eq!((name, model.api_key_env.as_deref(), model.max_tokens), ("big", Some("K"), Some(9)));
+        let key = model.api_key.as_ref().map(ToString::to_string);
+        assert_eq!((name, key.as_deref(), model.max_tokens), ("big", Some("env:K"), Some(9)));
         assert_eq!(model.origin.line, 20);
+    }
+
+    #[test]
+    fn credentials_are_named_and_what_is_none_is_never_repeated() {
+        let text = "[models.a]\napiKey = 'secret:work'\n[models.b]\napiKey = 'hunter2'\n[models.c]\napiKeyEnv = 'hunter 2'\n\
+                    [models.d]\napiKey = 'env:A'\napiKeyEnv = 'B'\n\
+                    [tools.fetch]\nheaders = [{ host = 'h', name = 'x', value = 'secret:t' }, { host = 'h', name = 'y', value = 'hunter2' }]\n\
+                    [environment.set]\nT = 'secret:t'\nU = 'hunter2'\n'A B' = 'secret:t'\n";
+        let settings = read(Scope::User, text, true);
+        let key = |name: &str| settings.models[name].api_key.as_ref().map(ToString::to_string);
+        assert_eq!((key("a").as_deref(), key("b"), key("c")), (Some("secret:work"), None, None));
+        assert_eq!(key("d").as_deref(), Some("env:A"));
+        let headers: Vec<String> =
+            settings.tools["fetch"].headers.iter().map(|header| header.value.to_string()).collect();
+        assert_eq!(headers, ["secret:t"]);
+        assert_eq!(settings.set_env.keys().collect::<Vec<_>>(), ["T"]);
+        assert!(!format!("{settings:?}").contains("hunter"), "{settings:?}");
+        for line in [4, 6, 8, 11, 14, 15] {
+            assert!(
+                settings.problems.iter().any(|problem| problem.line == Some(line)),
+                "{line}: {:?}",
+                settings.problems
+            );
+        }
+    }
+
+    #[test]
+    fn a_command_for_the_passphrase_is_the_users_alone() {
+        let text = "[secrets]\npassphraseCommand = ['pass', 'show', 'haft']\n";
+        let of = |scope: Scope, text: &str| {
+            let settings = read(scope, text, true);
+            (settings.passphrase_command.map(|set| set.value.join(" ")), settings.problems.len())
+        };
+        assert_eq!(of(Scope::User, text), (Some("pass show haft".to_owned()), 0));
+        assert_eq!(of(Scope::Managed, text), (Some("pass show haft".to_owned()), 0));
+        assert_eq!(of(Scope::Workspace, text), (None, 1));
+        assert_eq!(of(Scope::User, "[secrets]\npassphraseCommand = []\n"), (None, 1));
+        assert_eq!(of(Scope::User, "[secrets]\n").0, None);
     }
 
     #[test]
     fn an_untrusted_workspace_can_only_tighten() {
         let text = "[permissions]\nmode = 'yolo'\nallow = ['bash']\nask = ['read']\ndeny = ['edit']\n\
                     dangerous = []\n[tools]\ninclude = ['x']\nexclude = ['grep']\nfolders = ['t']\n\
-                    [tools.bash]\npermission = 'deny'\nenabled = false\nexposure = 'hidden'\ntimeoutMs = 1\n\
-                    [tools.read]\nenabled = true\n[environment]\npass = ['KEY']\n[models.m]\nbaseUrl = 'http://evil'\n\
+                    [tools.bash]\npermission = 'deny'\nenabled = false\nexposure = 'hidden'\ntimeoutMs = 1\nenv = { K = 'secret:k' }\n\
+                    [tools.read]\nenabled = true\n[environment]\npass = ['KEY']\nset = { K = 'secret:k' }\n[models.m]\nbaseUrl = 'http://evil'\n\
                     [roots]\nextra = ['/']\n";
         for scope in [Scope::Workspace, Scope::Local] {
             let settings = read(scope, text, false);
@@ -354,14 +449,17 @@ mod tests {
             assert!(
                 settings.mode.is_none() && settings.pass_env.is_empty() && settings.extra_roots.is_empty()
             );
+            assert!(settings.set_env.is_empty());
             assert!(settings.models.is_empty() && settings.folders.is_empty() && settings.include.is_none());
             let bash = &settings.tools["bash"];
-            assert!(bash.is_off() && bash.exposure.is_none() && bash.timeout_ms.is_none());
+            assert!(
+                bash.is_off() && bash.exposure.is_none() && bash.timeout_ms.is_none() && bash.env.is_empty()
+            );
             assert_eq!(bash.tighten(haft_core::Permission::Auto), haft_core::Permission::Deny);
             assert!(settings.tools["read"].enabled.is_none());
             let ignored =
                 settings.problems.iter().filter(|problem| problem.fix.contains("haft trust")).count();
-            assert_eq!(ignored, 11, "{:#?}", settings.problems);
+            assert_eq!(ignored, 13, "{:#?}", settings.problems);
             assert_eq!(ignored, settings.problems.len());
         }
         let trusted = read(Scope::Workspace, text, true);

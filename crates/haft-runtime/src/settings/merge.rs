@@ -1,14 +1,15 @@
 //! All settings that hold for one workspace.
 
 use super::{
-    ModelSetting, Place, Placed, SandboxSetting, Scope, Setting, SettingsSource, TaintSetting, ToolSetting,
-    load::Layer,
+    McpSetting, ModelSetting, Place, Placed, SandboxSetting, Scope, Setting, SettingsSource, TaintSetting,
+    ToolSetting, load::Layer,
 };
 use crate::{
     catalogue::{Problem, ToolSet},
+    find::Deferral,
     hooks::Hook,
 };
-use haft_core::RealPath;
+use haft_core::{Credential, RealPath};
 use haft_policy::{Grant, Mode, Policy, Rule, Taint};
 use std::collections::BTreeMap;
 
@@ -33,6 +34,8 @@ pub struct Settings {
     pub folders: Vec<Setting<Placed>>,
     /// Names of environment variables that commands get besides the usual ones.
     pub pass_env: Vec<Setting<String>>,
+    /// Variables that commands get, each with where its value is.
+    pub set_env: BTreeMap<String, Setting<Credential>>,
     /// Models by name.
     pub models: BTreeMap<String, ModelSetting>,
     /// Further folders that count as inside.
@@ -41,10 +44,16 @@ pub struct Settings {
     pub hooks: Vec<Hook>,
     /// What becomes of data that would leave a session which strangers can speak to.
     pub taint: TaintSetting,
+    /// When definitions of tools that leave it to haft are sent.
+    pub defer: Option<Setting<Deferral>>,
     /// What commands are kept from.
     pub sandbox: SandboxSetting,
     /// Whether secrets are masked in what leaves a call; they are unless this says otherwise.
     pub mask: Option<Setting<bool>>,
+    /// The program that gives the passphrase of stored credentials, with its arguments.
+    pub passphrase_command: Option<Setting<Vec<String>>>,
+    /// Servers whose tools join the catalogue, by name.
+    pub mcp: BTreeMap<String, McpSetting>,
     /// What is wrong, and what was ignored.
     pub problems: Vec<Problem>,
 }
@@ -95,10 +104,18 @@ impl Settings {
         for (name, model) in layer.models {
             self.models.entry(name).or_insert(model);
         }
+        for (name, server) in layer.mcp {
+            self.mcp.entry(name).or_insert(server);
+        }
         self.hooks.append(&mut layer.hooks);
         self.taint.add_weaker(layer.taint);
+        self.defer = self.defer.take().or(layer.defer);
         self.sandbox.add_weaker(layer.sandbox);
+        for (name, credential) in layer.set_env {
+            self.set_env.entry(name).or_insert(credential);
+        }
         self.mask = self.mask.take().or(layer.mask);
+        self.passphrase_command = self.passphrase_command.take().or(layer.passphrase_command);
         self.problems.append(&mut layer.problems);
         add(&mut self.folders, layer.folders, fixed.folders, &mut self.problems);
         add(&mut self.pass_env, layer.pass_env, fixed.pass_env, &mut self.problems);
@@ -236,10 +253,7 @@ mod tests {
             (Scope::Workspace, "[models.m]\nbaseUrl = 'http://other'"),
         ]);
         let (name, model) = settings.default_model().unwrap();
-        assert_eq!(
-            (name, model.api_key_env.as_deref(), model.base_url.as_deref()),
-            ("m", None, Some("http://other"))
-        );
+        assert_eq!((name, &model.api_key, model.base_url.as_deref()), ("m", &None, Some("http://other")));
         assert!(Settings::default().default_model().is_none());
     }
 }

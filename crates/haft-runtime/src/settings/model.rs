@@ -1,9 +1,10 @@
 //! `[models.NAME]`: where a model is reached.
 
 use super::{Origin, section::Section};
+use haft_core::Credential;
 use serde::Serialize;
 
-const KEYS: [&str; 6] = ["provider", "model", "baseUrl", "apiKeyEnv", "maxTokens", "default"];
+const KEYS: [&str; 7] = ["provider", "model", "baseUrl", "apiKey", "apiKeyEnv", "maxTokens", "default"];
 
 /// One model. Taken whole from the strongest scope that names it, so that nobody puts another address under
 /// somebody else's key.
@@ -16,8 +17,8 @@ pub struct ModelSetting {
     pub model: Option<String>,
     /// Where it is reached.
     pub base_url: Option<String>,
-    /// The environment variable that holds its key.
-    pub api_key_env: Option<String>,
+    /// Where its key is.
+    pub api_key: Option<Credential>,
     /// Most tokens of one answer.
     pub max_tokens: Option<u64>,
     /// Whether it is used where none is named.
@@ -34,7 +35,7 @@ impl ModelSetting {
             provider: text("provider"),
             model: text("model"),
             base_url: text("baseUrl"),
-            api_key_env: text("apiKeyEnv"),
+            api_key: section.credential("apiKey", "apiKeyEnv"),
             max_tokens: section.number("maxTokens").map(|set| set.value),
             default: section.flag("default").is_some_and(|set| set.value),
             origin,

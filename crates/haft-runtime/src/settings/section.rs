@@ -3,11 +3,16 @@
 
 use super::{Origin, Setting, SettingsSource, instead};
 use crate::catalogue::Problem;
-use std::{cell::RefCell, ops::Range};
+use haft_core::{Credential, CredentialError, is_variable};
+use std::{cell::RefCell, collections::BTreeMap, ops::Range};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
+
+/// How a credential is referred to.
+pub(super) const CREDENTIAL_FIX: &str =
+    "write \"secret:NAME\" after `haft secret set NAME`, or \"env:VARIABLE\"";
 
 /// Why a text may only tighten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +82,11 @@ impl<'a> Section<'a> {
         self.table.iter().map(|(key, value)| (&**key.get_ref(), value.get_ref().is_table()))
     }
 
+    /// Whether a key is there.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.entry(key).is_some()
+    }
+
     /// The line of a key.
     pub(super) fn line(&self, key: &str) -> usize {
         self.entry(key).map_or(1, |(span, _)| self.document.line(span.start))
@@ -144,6 +154,50 @@ impl<'a> Section<'a> {
             let number = value.as_integer()?;
             u64::from_str_radix(number.as_str(), number.radix()).ok().filter(|number| *number > 0)
         })
+    }
+
+    /// Where a credential is: a reference under `key`, or the name of a variable under `env`. What is written there
+    /// may be the credential itself, by mistake, and is never repeated.
+    pub(super) fn credential(&self, key: &str, env: &str) -> Option<Credential> {
+        let reference = self.text(key).map(|set| (set.origin, Credential::parse(&set.value), key));
+        let variable = self.text(env).map(|set| (set.origin, Credential::variable(&set.value), env));
+        if let (Some((origin, ..)), Some(_)) = (&reference, &variable) {
+            let text = format!(
+                "\"{}\" and \"{}\" say the same twice; the first holds",
+                self.full(key),
+                self.full(env)
+            );
+            self.document.problem(origin.line, text, format!("remove {env}"));
+        }
+        let (origin, parsed, written) = reference.or(variable)?;
+        parsed.map_err(|error| self.no_credential(written, origin.line, &error)).ok()
+    }
+
+    /// A table of variables, each with where its value is; what is no such is reported and left out.
+    pub(super) fn credentials(&self) -> BTreeMap<String, Setting<Credential>> {
+        self.only_variables();
+        let names = self.keys().filter(|(name, _)| is_variable(name));
+        let mut all = BTreeMap::new();
+        for (name, _) in names {
+            let Some(written) = self.text(name) else { continue };
+            match Credential::parse(&written.value) {
+                Ok(value) => drop(all.insert(name.to_owned(), Setting { value, origin: written.origin })),
+                Err(error) => self.no_credential(name, written.origin.line, &error),
+            }
+        }
+        all
+    }
+
+    fn only_variables(&self) {
+        for (name, _) in self.keys().filter(|(name, _)| !is_variable(name)) {
+            let text = format!("\"{}\" is no name of a variable", self.full(name));
+            self.document.problem(self.line(name), text, "write letters, digits and underscores");
+        }
+    }
+
+    /// Reports what says of no credential where it is.
+    pub(super) fn no_credential(&self, key: &str, line: usize, error: &CredentialError) {
+        self.document.problem(line, format!("\"{}\" can't be used: {error}", self.full(key)), CREDENTIAL_FIX);
     }
 
     /// One of the words that `T` has.

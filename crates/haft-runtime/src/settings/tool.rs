@@ -1,15 +1,17 @@
 //! `[tools.NAME]`: how one tool is offered and bounded here.
 
 use super::{Setting, section::Section};
-use haft_core::{Exposure, Permission};
+use haft_core::{Credential, Exposure, Permission};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
-const KEYS: [&str; 4] = ["exposure", "permission", "enabled", "timeoutMs"];
+const KEYS: [&str; 5] = ["exposure", "permission", "enabled", "timeoutMs", "env"];
 /// The keys of `[tools.fetch]` besides.
-const FETCH_KEYS: [&str; 6] = ["exposure", "permission", "enabled", "timeoutMs", "allowPrivate", "headers"];
+const FETCH_KEYS: [&str; 7] =
+    ["exposure", "permission", "enabled", "timeoutMs", "env", "allowPrivate", "headers"];
 
 /// The keys of `[tools.exec]` besides.
-const EXEC_KEYS: [&str; 5] = ["exposure", "permission", "enabled", "timeoutMs", "programs"];
+const EXEC_KEYS: [&str; 6] = ["exposure", "permission", "enabled", "timeoutMs", "env", "programs"];
 
 /// The settings of one tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -23,6 +25,8 @@ pub struct ToolSetting {
     pub enabled: Option<Setting<bool>>,
     /// Hard cap for one call in milliseconds.
     pub timeout_ms: Option<Setting<u64>>,
+    /// Variables that its processes get, and no other tool's, each with where its value is.
+    pub env: BTreeMap<String, Setting<Credential>>,
     /// Of `fetch`: `host:port` of hosts that may be contacted though they aren't public.
     pub allow_private: Vec<Setting<String>>,
     /// Of `fetch`: headers by host.
@@ -39,8 +43,8 @@ pub struct HeaderSetting {
     pub host: String,
     /// The header's name.
     pub name: String,
-    /// The environment variable that holds its value.
-    pub value_env: String,
+    /// Where its value is.
+    pub value: Credential,
 }
 
 impl ToolSetting {
@@ -80,6 +84,11 @@ impl ToolSetting {
             enabled: off,
             exposure: section.counts("exposure").then(|| section.word("exposure")).flatten(),
             timeout_ms: section.counts("timeoutMs").then(|| section.number("timeoutMs")).flatten(),
+            env: if section.counts("env") {
+                section.section("env").map(|env| env.credentials()).unwrap_or_default()
+            } else {
+                BTreeMap::new()
+            },
             allow_private: if is_fetch && section.counts("allowPrivate") {
                 section.texts("allowPrivate").items
             } else {
@@ -99,6 +108,9 @@ impl ToolSetting {
         self.exposure = self.exposure.take().or(weaker.exposure);
         self.enabled = self.enabled.take().or(weaker.enabled);
         self.timeout_ms = self.timeout_ms.take().or(weaker.timeout_ms);
+        for (name, credential) in weaker.env {
+            self.env.entry(name).or_insert(credential);
+        }
         self.allow_private.extend(weaker.allow_private);
         self.headers.extend(weaker.headers);
         self.programs.extend(weaker.programs);
@@ -109,19 +121,20 @@ impl ToolSetting {
     }
 }
 
-/// `headers = [{ host = "…", name = "…", valueEnv = "…" }]`; what lacks a part is reported and left out.
+/// `headers = [{ host = "…", name = "…", value = "secret:…" }]`; what lacks a part is reported and left out.
 fn headers(section: &Section<'_>) -> Vec<HeaderSetting> {
     let mut all = Vec::new();
     for (origin, table) in section.tables("headers") {
         let Some(table) = table else { continue };
-        table.only(&["host", "name", "valueEnv"]);
+        table.only(&["host", "name", "value", "valueEnv"]);
         let part = |key| table.text(key).map(|set| set.value);
-        if let (Some(host), Some(name), Some(value_env)) = (part("host"), part("name"), part("valueEnv")) {
-            all.push(HeaderSetting { host, name, value_env });
+        let value = table.credential("value", "valueEnv");
+        if let (Some(host), Some(name), Some(value)) = (part("host"), part("name"), value) {
+            all.push(HeaderSetting { host, name, value });
         } else {
             let fix =
-                "write { host = \"api.example.com\", name = \"Authorization\", valueEnv = \"API_TOKEN\" }";
-            section.document.problem(origin.line, "a header needs host, name and valueEnv", fix);
+                "write { host = \"api.example.com\", name = \"Authorization\", value = \"secret:NAME\" }";
+            section.document.problem(origin.line, "a header needs host, name and value", fix);
         }
     }
     all

@@ -4,7 +4,10 @@ use crate::kit::{
     Asked, Person, log_of, only, path_in, person, probe, put_input, putter, request, session_of, soon,
 };
 use haft_core::{Answer, Approver, Event, Outcome, Touch};
-use haft_policy::{Action, Policy, Rule, RuleOrigin};
+use haft_policy::{
+    Action, Policy, Rule, RuleOrigin,
+    secrets::{Detector, Masker},
+};
 use haft_runtime::{LogEntry, Renewal, Session, SessionSetup};
 use haft_test::{Answers, Harness, HarnessSetup};
 use serde_json::json;
@@ -199,4 +202,51 @@ async fn what_is_said_elsewhere_holds_from_the_next_call_on_also_for_a_child() {
         assert!(matches!(&ended.outcome, Outcome::Denied { why, .. } if why.gate == "deny"), "{ended:?}");
     }
     assert_eq!(session.policy().rules.len(), 1, "taken over once");
+}
+
+/// Somebody who stores a secret while sessions run.
+#[derive(Default)]
+struct Stores {
+    is_new: AtomicBool,
+}
+
+impl Renewal for Stores {
+    fn is_due(&self) -> bool {
+        false
+    }
+
+    fn renew(&self, _: &mut Policy) {}
+
+    fn masker(&self) -> Option<Arc<Masker>> {
+        self.is_new.swap(false, Ordering::SeqCst).then(|| masker(&["s3cond-secret"]))
+    }
+}
+
+fn masker(values: &[&str]) -> Arc<Masker> {
+    let known = values.iter().map(|value| ("stored".to_owned(), value.as_bytes().to_vec()));
+    Arc::new(Masker::new(Arc::new(Detector::new(known).unwrap()), [7; 32]))
+}
+
+#[tokio::test]
+async fn what_is_stored_while_a_session_runs_is_masked_from_the_next_call_on_also_in_a_child() {
+    let kit = Harness::new();
+    kit.register(probe("note").run(|_, _| async { Ok("s3cond-secret") }));
+    let stores = Arc::new(Stores::default());
+    let session = session_of(&kit, "masked", |setup| SessionSetup {
+        renewal: Some(Arc::clone(&stores) as Arc<dyn Renewal>),
+        masker: Some(masker(&[])),
+        ..setup
+    });
+    let child =
+        session_of(&kit, "child", |setup| SessionSetup { parent: Some(Arc::clone(&session)), ..setup });
+    let said = async |session: &Arc<Session>| {
+        let ended = kit.executor().submit(session, request("note", &json!({}))).await;
+        format!("{:?}", ended.output.content)
+    };
+    assert!(said(&session).await.contains("s3cond-secret"));
+    stores.is_new.store(true, Ordering::SeqCst);
+    for session in [&child, &session] {
+        let shown = said(session).await;
+        assert!(shown.contains("[secret:stored:") && !shown.contains("s3cond"), "{shown}");
+    }
 }

@@ -174,3 +174,35 @@ async fn a_path_that_cant_be_one_is_invalid_before_anybody_is_asked() {
     }
     assert!(kit.answers().asked().is_empty());
 }
+
+#[tokio::test]
+async fn case_f36_what_a_lowered_schema_lets_through_is_refused_before_the_tool_runs() {
+    let kit = Harness::new();
+    let ran = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&ran);
+    let schema = json!({"type": "object", "oneOf": [
+        {"properties": {"path": {"type": "string"}}, "required": ["path"], "additionalProperties": false},
+        {"properties": {"url": {"type": "string", "format": "uri"}}, "required": ["url"], "additionalProperties": false},
+    ]});
+    kit.register(probe("open").with(|spec| spec.with_input_schema(schema.clone())).run(move |_, _| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        async { Ok("opened") }
+    }));
+    let both = json!({"path": "a", "url": "http://b/"});
+    let lowered = haft_runtime::lower::lower(&schema, haft_runtime::lower::Dialect::Anthropic).unwrap();
+    assert!(jsonschema::is_valid(&lowered.schema, &both), "{}", lowered.schema);
+    for input in [both, json!({}), json!({"path": 7})] {
+        assert_eq!(kit.call("open", input).await.outcome, Outcome::Invalid);
+    }
+    assert_eq!(kit.call("open", json!({"path": "a"})).await.outcome, Outcome::Completed);
+    assert_eq!(ran.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_schema_that_nobody_could_be_sent_sets_its_tool_aside_by_name() {
+    let kit = Harness::new();
+    let union = json!({"type": "object", "anyOf": [{"type": "string"}, {"type": "null"}]});
+    let tool = probe("odd").with(|spec| spec.with_input_schema(union)).run(|_, _| async { Ok("") });
+    let error = kit.catalogue().register(tool, "somebody").err().unwrap().to_string();
+    assert!(error.contains("\"odd\"") && error.contains("takes no object"), "{error}");
+}

@@ -15,6 +15,7 @@ mod bounds;
 mod conformance;
 mod events;
 mod explain;
+mod find;
 mod flat;
 mod hooks;
 mod intake;

@@ -26,6 +26,7 @@ mod git;
 mod kit;
 mod laws;
 mod links;
+mod meta;
 mod names;
 mod notebook;
 mod output;

@@ -180,7 +180,7 @@ fn instructions(files: &dyn Files, session: &Session) -> String {
 }
 
 /// A day for people, in UTC: `29 November 2026`.
-fn date(now: SystemTime) -> String {
+pub(crate) fn date(now: SystemTime) -> String {
     const MONTHS: [&str; 12] = [
         "January",
         "February",

@@ -1,8 +1,8 @@
 //! Which model an agent works with: a name from the settings, or a spec such as `anthropic:NAME`.
 
-use crate::trouble::Trouble;
+use crate::{app::MODEL_KEYS, trouble::Trouble};
 use haft_agent::{Model, ModelSettings, Provider, Scripted};
-use haft_core::Http;
+use haft_core::{Credential, Failure, FailureKind, Http, Secret};
 use haft_os::host;
 use haft_runtime::settings::{ModelSetting, Settings};
 use std::{path::Path, sync::Arc};
@@ -13,8 +13,8 @@ const SCRIPT_MAX_BYTES: u64 = 64 * 1024 * 1024;
 const FORMS: &str =
     "write anthropic:MODEL, openai:MODEL or scripted:FILE, or the NAME of a [models.NAME] table";
 
-/// Looks up a variable that haft was started with.
-pub(crate) type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
+/// Looks up a credential: a variable that haft was started with, or what is stored.
+pub(crate) type Lookup<'a> = &'a dyn Fn(&Credential) -> Result<Secret, Failure>;
 
 /// What was asked for on the command line.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,7 +32,7 @@ pub(crate) struct Wanted<'a> {
 pub(crate) fn choose(
     settings: &Settings,
     wanted: Wanted<'_>,
-    variable: Variable<'_>,
+    lookup: Lookup<'_>,
 ) -> Result<Option<ModelSettings>, Trouble> {
     let (mut model, setting) = match wanted.model {
         None => match settings.default_model() {
@@ -50,7 +50,7 @@ pub(crate) fn choose(
         }
         model.base_url = Some(url.to_owned());
     }
-    model.api_key = key(&model, setting, variable)?;
+    model.api_key = key(&model, setting, lookup)?;
     Ok(Some(model))
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn none_configured(settings: &Settings) -> Trouble {
     if names.is_empty() {
         return Trouble::usage(
             "no model is configured",
-            "add --model anthropic:MODEL (with ANTHROPIC_API_KEY set), --model openai:MODEL --base-url URL, or a table \
+            "add --model anthropic:MODEL (its key by `haft secret set model:anthropic`, or in ANTHROPIC_API_KEY), --model openai:MODEL --base-url URL, or a table \
              [models.NAME] with provider and model to the user's config.toml (`haft doctor` says where it is)",
         );
     }
@@ -117,28 +117,65 @@ fn from_setting(name: &str, setting: &ModelSetting) -> Result<ModelSettings, Tro
 fn key(
     model: &ModelSettings,
     setting: Option<&ModelSetting>,
-    variable: Variable<'_>,
+    lookup: Lookup<'_>,
 ) -> Result<Option<String>, Trouble> {
+    let [anthropic, openai] = MODEL_KEYS;
     let usual = match model.provider {
-        Provider::Anthropic => "ANTHROPIC_API_KEY",
-        Provider::OpenAi => "OPENAI_API_KEY",
+        Provider::Anthropic => anthropic,
+        Provider::OpenAi => openai,
         Provider::Scripted => return Ok(None),
     };
-    let named = setting.and_then(|setting| setting.api_key_env.as_deref());
-    let is_elsewhere = setting.is_some_and(|setting| setting.base_url.is_some());
-    let name = match named {
-        Some(name) => name,
-        None if is_elsewhere => return Ok(None),
-        None => usual,
-    };
-    let key = variable(name).filter(|key| !key.is_empty());
-    if key.is_none() && (named.is_some() || model.base_url.is_none()) {
-        return Err(Trouble::usage(
+    if let Some(named) = setting.and_then(|setting| setting.api_key.as_ref()) {
+        return lookup(named)
+            .and_then(|key| line(&key))
+            .map(Some)
+            .map_err(|failure| unnamed(named, &failure));
+    }
+    if setting.is_some_and(|setting| setting.base_url.is_some()) {
+        return Ok(None);
+    }
+    let (variable, stored) = usual;
+    let places = [format!("env:{variable}"), format!("secret:{stored}")];
+    for place in places.iter().filter_map(|place| Credential::parse(place).ok()) {
+        match lookup(&place) {
+            Ok(key) => return line(&key).map(Some).map_err(|failure| unnamed(&place, &failure)),
+            Err(failure) if failure.kind == FailureKind::NotFound => {}
+            // Something may be stored there, and can't be opened.
+            Err(failure) if model.base_url.is_none() => return Err(unnamed(&place, &failure)),
+            Err(_) => {}
+        }
+    }
+    if model.base_url.is_some() {
+        return Ok(None);
+    }
+    Err(Trouble::usage(
+        format!("{variable} isn't set, which holds the key of the model, and no {stored} is stored"),
+        format!(
+            "store it with `haft secret set {stored}`, set {variable}, or name another model with --model"
+        ),
+    ))
+}
+
+fn line(key: &Secret) -> Result<String, Failure> {
+    key.line().map(str::to_owned)
+}
+
+/// A key that can't be had.
+fn unnamed(named: &Credential, failure: &Failure) -> Trouble {
+    if failure.kind != FailureKind::NotFound {
+        let what = format!("the key of the model, {named}, can't be had: {}", failure.text);
+        return Trouble::failed(what, "mend that, or name another model with --model");
+    }
+    match named {
+        Credential::Variable(name) => Trouble::usage(
             format!("{name} isn't set, which holds the key of the model"),
             format!("set {name} to the key, or name another model with --model"),
-        ));
+        ),
+        Credential::Stored(name) => Trouble::usage(
+            format!("{named} isn't stored, which is the key of the model"),
+            format!("store it with `haft secret set {name}`, or name another model with --model"),
+        ),
     }
-    Ok(key)
 }
 
 #[cfg(test)]
@@ -151,9 +188,21 @@ mod tests {
         Settings::load(&[SettingsSource::new(Scope::User, "/c/config.toml", text)], &place)
     }
 
-    fn variable(name: &str) -> Option<String> {
-        let known = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OWN_KEY"];
-        known.contains(&name).then(|| format!("value of {name}"))
+    /// Some variables, and some secrets that are stored.
+    fn lookup(credential: &Credential) -> Result<Secret, Failure> {
+        let known = [
+            "env:ANTHROPIC_API_KEY",
+            "env:OPENAI_API_KEY",
+            "env:OWN_KEY",
+            "secret:own",
+            "secret:model:openai",
+        ];
+        let shown = credential.to_string();
+        if known.contains(&shown.as_str()) {
+            Ok(Secret::new(format!("value of {shown}")))
+        } else {
+            Err(credential.missing())
+        }
     }
 
     fn chosen(
@@ -161,7 +210,7 @@ mod tests {
         model: Option<&str>,
         base_url: Option<&str>,
     ) -> Result<Option<ModelSettings>, Trouble> {
-        choose(&settings(text), Wanted { model, base_url }, &variable)
+        choose(&settings(text), Wanted { model, base_url }, &lookup)
     }
 
     #[test]
@@ -182,17 +231,40 @@ mod tests {
     #[test]
     fn a_key_goes_only_where_it_belongs() {
         let key = |text: &str, model, url| chosen(text, model, url).unwrap().unwrap().api_key;
-        assert_eq!(key("", Some("openai:x"), None).as_deref(), Some("value of OPENAI_API_KEY"));
-        assert_eq!(key("", Some("openai:x"), Some("http://h")).as_deref(), Some("value of OPENAI_API_KEY"));
+        assert_eq!(key("", Some("openai:x"), None).as_deref(), Some("value of env:OPENAI_API_KEY"));
+        let there = key("", Some("openai:x"), Some("http://h"));
+        assert_eq!(there.as_deref(), Some("value of env:OPENAI_API_KEY"));
         assert_eq!(key("[models.a]\nprovider = 'openai'\nbaseUrl = 'http://h'", None, None), None);
         let own = "[models.a]\nprovider = 'openai'\nbaseUrl = 'http://h'\napiKeyEnv = 'OWN_KEY'";
-        assert_eq!(key(own, None, None).as_deref(), Some("value of OWN_KEY"));
+        assert_eq!(key(own, None, None).as_deref(), Some("value of env:OWN_KEY"));
+        let stored = "[models.a]\nprovider = 'openai'\nbaseUrl = 'http://h'\napiKey = 'secret:own'";
+        assert_eq!(key(stored, None, None).as_deref(), Some("value of secret:own"));
         let gone = "[models.a]\nprovider = 'openai'\nbaseUrl = 'http://h'\napiKeyEnv = 'NO_KEY'";
         assert!(chosen(gone, None, None).unwrap_err().what.starts_with("NO_KEY isn't set"));
-        let none: Variable<'_> = &|_| None;
+        let lost = chosen("[models.a]\nprovider = 'openai'\napiKey = 'secret:lost'", None, None).unwrap_err();
+        assert!(lost.fix.unwrap().contains("haft secret set lost"), "{}", lost.what);
+        let none: Lookup<'_> = &|credential| Err(credential.missing());
         let wanted = |base_url| Wanted { model: Some("openai:x"), base_url };
-        assert!(choose(&settings(""), wanted(None), none).is_err());
+        let trouble = choose(&settings(""), wanted(None), none).unwrap_err();
+        assert!(trouble.fix.unwrap().contains("haft secret set model:openai"), "{}", trouble.what);
         assert!(choose(&settings(""), wanted(Some("http://h")), none).is_ok());
+    }
+
+    #[test]
+    fn a_usual_key_may_be_stored_and_a_variable_comes_before_it() {
+        let stored: Lookup<'_> = &|credential| match credential {
+            Credential::Stored(_) => lookup(credential),
+            Credential::Variable(_) => Err(credential.missing()),
+        };
+        let key = |model: &str, lookup: Lookup<'_>| {
+            let wanted = Wanted { model: Some(model), base_url: None };
+            choose(&settings(""), wanted, lookup).map(|model| model.unwrap().api_key.unwrap())
+        };
+        assert_eq!(key("openai:x", stored).unwrap(), "value of secret:model:openai");
+        assert!(key("anthropic:x", stored).is_err());
+        assert_eq!(key("openai:x", &lookup).unwrap(), "value of env:OPENAI_API_KEY");
+        let shut: Lookup<'_> = &|_| Err(Failure::new(FailureKind::Unavailable, "it is damaged"));
+        assert_eq!(key("openai:x", shut).unwrap_err().status, crate::status::Status::Failed);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::{
     status::Status,
 };
 use haft_core::{Exposure, Permission};
-use haft_runtime::{Offer, Snapshot};
+use haft_runtime::Offer;
 use serde_json::{Value, json};
 
 /// How much of a description stands in a list.
@@ -25,6 +25,7 @@ const DESCRIPTION_MAX_CHARS: usize = 80;
 /// There is no such tool, or the built-in tools can't be registered.
 pub(super) fn tools(app: &App, args: &ToolsArgs) -> anyhow::Result<Status> {
     let tools = app.tools()?;
+    tools.look_up()?;
     if args.problems {
         return problems(&tools, args.json);
     }
@@ -34,10 +35,8 @@ pub(super) fn tools(app: &App, args: &ToolsArgs) -> anyhow::Result<Status> {
     match &args.command {
         None | Some(ToolsCommand::List) => list(app, &tools, args.json),
         Some(ToolsCommand::Show { name }) => show(app, &tools, name, args.json),
-        Some(ToolsCommand::Search { words }) => {
-            let snapshot = app.snapshot(&tools);
-            let found: Vec<&Offer> = search::search(&snapshot, words);
-            print_offers(app, &found, args.json)
+        Some(ToolsCommand::Search { words, limit }) => {
+            search::search(app, &tools, &words.join(" "), *limit, args.json)
         }
     }
 }
@@ -107,19 +106,10 @@ fn problems(tools: &Tools, json: bool) -> anyhow::Result<Status> {
     Ok(Status::Completed)
 }
 
-/// Whether the tool's definition is sent with each request.
-fn is_sent(app: &App, snapshot: &Snapshot, name: &str) -> bool {
-    snapshot.get(name).is_some_and(|offer| {
-        let spec = offer.spec();
-        // As the agent and the MCP server do.
-        let sent = spec.exposure == Exposure::Direct || spec.always_load;
-        sent && !app.policy().denies_tool_whole(spec, &offer.name)
-    })
-}
-
 fn exposure(exposure: Exposure) -> &'static str {
     match exposure {
         Exposure::Direct => "direct",
+        Exposure::Auto => "auto",
         Exposure::Deferred => "deferred",
         Exposure::Code => "code",
         Exposure::Hidden => "hidden",

@@ -1,52 +1,63 @@
-//! Plain search: words in names weigh more than words in descriptions.
+//! `haft tools search`: what a model's `tool_search` would find, among all tools that it may call.
 
-use haft_core::Spec;
-use haft_runtime::{Offer, Snapshot};
+use super::{object, print_offers};
+use crate::{
+    app::{App, Tools},
+    print,
+    status::Status,
+    trouble::Trouble,
+};
+use haft_runtime::{Offer, find::Query};
+use serde_json::json;
 
-const EXACT_NAME: u32 = 16;
-const IN_NAME: u32 = 8;
-const IN_ALIAS: u32 = 4;
-const IN_CATEGORY: u32 = 2;
-const IN_TEXT: u32 = 1;
-
-/// The tools that fit, best first.
-pub(super) fn search<'a>(snapshot: &'a Snapshot, words: &[String]) -> Vec<&'a Offer> {
-    let words: Vec<String> =
-        words.iter().flat_map(|word| word.split_whitespace()).map(str::to_lowercase).collect();
-    let mut found: Vec<(u32, &Offer)> = snapshot
-        .offers()
-        .map(|offer| (words.iter().map(|word| score(&offer.name, offer.spec(), word)).sum::<u32>(), offer))
-        .filter(|(score, _)| *score > 0)
-        .collect();
-    // Stable, so that equals stay in the order of names.
-    found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-    found.into_iter().map(|(_, offer)| offer).collect()
-}
-
-fn score(name: &str, spec: &Spec, word: &str) -> u32 {
-    let name = name.to_lowercase();
-    let in_alias = spec.aliases.iter().any(|alias| alias.to_lowercase().contains(word));
-    let in_text = spec.description.to_lowercase().contains(word);
-    let marks = [
-        (name == word, EXACT_NAME),
-        (name.contains(word), IN_NAME),
-        (in_alias, IN_ALIAS),
-        (spec.category.to_lowercase().contains(word), IN_CATEGORY),
-        (in_text, IN_TEXT),
-    ];
-    marks.into_iter().filter(|(holds, _)| *holds).map(|(_, mark)| mark).sum()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_weighs_more_than_a_description() {
-        let grep = Spec::new("grep", "Searches file contents.").with_category("search");
-        let read = Spec::new("read", "Reads a file; see grep.");
-        assert!(score("grep", &grep, "grep") > score("read", &read, "grep"));
-        assert_eq!(score("read", &read, "grep"), IN_TEXT);
-        assert_eq!(score("read", &read, "web"), 0);
+/// Finds and prints, best first; what is left out is counted.
+///
+/// # Errors
+/// Nothing is asked for.
+pub(super) fn search(
+    app: &App,
+    tools: &Tools,
+    words: &str,
+    limit: usize,
+    json: bool,
+) -> anyhow::Result<Status> {
+    let query = Query::parse(words);
+    if query.is_empty() {
+        return Err(Trouble::usage(
+            "there is nothing to look for",
+            "give words of what the tool should do, or a name; see haft tools search --help",
+        )
+        .into());
     }
+    let (snapshot, policy) = (app.snapshot(tools), app.policy());
+    let shows = |name: &str| {
+        snapshot.get(name).is_some_and(|offer| !policy.denies_tool_whole(offer.spec(), &offer.name))
+    };
+    let found = snapshot.index().search(&query, limit, shows);
+    let offers: Vec<&Offer> = found.hits.iter().filter_map(|hit| snapshot.get(&hit.name)).collect();
+    if json {
+        let rows: Vec<_> = found
+            .hits
+            .iter()
+            .zip(&offers)
+            .map(|(hit, offer)| {
+                let mut row = object(app, offer);
+                if let Some(row) = row.as_object_mut() {
+                    row.insert("named".to_owned(), hit.is_named.into());
+                    row.insert("score".to_owned(), f64::from(hit.score).into());
+                }
+                row
+            })
+            .collect();
+        print::json(&json!({"tools": rows, "more": found.more, "unknown": found.unknown}))?;
+    } else {
+        print_offers(app, &offers, false)?;
+        if !found.unknown.is_empty() {
+            print::note(&format!("there is no tool named {}", found.unknown.join(", ")));
+        }
+        if found.more > 0 {
+            print::note(&format!("{} more fit less well; see them with --limit", found.more));
+        }
+    }
+    Ok(Status::Completed)
 }

@@ -1,11 +1,11 @@
 //! What the definitions cost a model. The tokeniser's table takes a while to load, so only this command does.
 
-use super::is_sent;
 use crate::{
     app::{App, Tools},
     print,
     status::Status,
 };
+use haft_runtime::Offer;
 use serde_json::json;
 
 /// Tokens of all definitions that are sent with each request.
@@ -29,19 +29,22 @@ struct Cost {
 pub(super) fn tokens(app: &App, tools: &Tools, json: bool) -> anyhow::Result<Status> {
     let encoder = tiktoken_rs::o200k_base()?;
     let snapshot = app.snapshot(tools);
+    // As the agent and the MCP server do.
+    let (deferral, policy) = (app.deferral(), app.policy());
+    let denies = |offer: &Offer| policy.denies_tool_whole(offer.spec(), &offer.name);
     let costs: Vec<Cost> = snapshot
         .offers()
         .map(|offer| {
             let spec = offer.spec();
             let definition = json!({
                 "name": offer.name,
-                "description": spec.prompt(),
+                "description": deferral.prompt(offer, &snapshot, &denies),
                 "input_schema": spec.input_schema,
             });
             Cost {
                 name: offer.name.to_string(),
                 owner: offer.owner.to_string(),
-                sent: is_sent(app, &snapshot, &offer.name),
+                sent: deferral.sends(offer, &snapshot) && !denies(offer),
                 tokens: encoder.encode_ordinary(&definition.to_string()).len(),
             }
         })

@@ -3,8 +3,8 @@
 use super::super::{JudgedLine, Simple, Word, read_only::is_among};
 use crate::Policy;
 
-/// The commands of haft that decide what it allows.
-static SWITCHES: [(&str, &str); 10] = [
+/// The commands of haft that decide what it allows, and what it keeps.
+static SWITCHES: [(&str, &str); 16] = [
     ("trust", ""),
     ("permissions", "add"),
     ("permissions", "allow"),
@@ -12,9 +12,15 @@ static SWITCHES: [(&str, &str); 10] = [
     ("permissions", "deny"),
     ("permissions", "pin"),
     ("permissions", "revoke"),
+    ("mcp", "add"),
     ("mcp", "approve"),
+    ("mcp", "login"),
+    ("mcp", "remove"),
     ("import", "--write"),
     ("pins", "accept"),
+    ("secret", "set"),
+    ("secret", "remove"),
+    ("secret", "rekey"),
 ];
 
 /// A call of haft that changes its own trust.
@@ -90,11 +96,15 @@ mod tests {
                 "haft permissions revoke 1",
                 "haft import claude-code --write",
                 "haft mcp approve x",
+                "haft mcp add x -- evil",
                 "sudo haft trust",
+                "haft secret remove model:x",
+                "echo x | haft secret set a",
             ],
             &[
                 "haft doctor",
                 "haft permissions list",
+                "haft secret list",
                 "haft import claude-code",
                 "haft explain x",
                 "echo haft trust",

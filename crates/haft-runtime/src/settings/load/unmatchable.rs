@@ -6,7 +6,7 @@ use crate::{hooks::other_names, settings::slip};
 use haft_policy::Action;
 
 /// The tools that haft has, or knows by name.
-pub(in crate::settings) const TOOLS: [&str; 20] = [
+pub(in crate::settings) const TOOLS: [&str; 21] = [
     "agent",
     "ask",
     "bash",
@@ -24,6 +24,7 @@ pub(in crate::settings) const TOOLS: [&str; 20] = [
     "skill",
     "todo",
     "tool_help",
+    "tool_search",
     "tree",
     "undo",
     "write",

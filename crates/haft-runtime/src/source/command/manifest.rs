@@ -237,7 +237,7 @@ mod tests {
             manifest.warnings.iter().map(|problem| (problem.line, problem.fix.as_str())).collect();
         assert_eq!(shown[0], (Some(5), "write \"readOnly\", or remove it"));
         assert_eq!(shown[1], (Some(6), "write \"longRunning\", or remove it"));
-        assert!(manifest.warnings[2].text.contains("no stored credential"));
+        assert!(manifest.warnings[2].fix.contains("[tools.NAME]"));
     }
 
     #[test]

@@ -1,0 +1,234 @@
+//! How well and how fast tools are found: the program behind `bench/tool_search`.
+//!
+//! `tool_search CATALOGUE.json [--tune SECONDS]`; the file is made by `bench/tool_search/catalogue.py`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::as_conversions, clippy::indexing_slicing)]
+#![allow(clippy::cast_precision_loss, clippy::disallowed_methods, reason = "a measuring program of ours")]
+
+use haft_runtime::find::{Document, Query, ToolIndex, Weights};
+use serde::Deserialize;
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::{Duration, Instant},
+};
+
+/// Within so many places a tool counts as found.
+const PLACES: usize = 5;
+/// Tools of the large catalogue.
+const MANY: usize = 10_000;
+/// Of each set: its name in the table and the share that is wanted, in percent.
+const SETS: [(&str, &str, f64); 4] = [
+    ("simple_python", "simple", 92.0),
+    ("multiple", "multiple", 93.0),
+    ("live_simple", "live simple", 68.0),
+    ("live_multiple", "live multiple", 82.0),
+];
+
+#[derive(Deserialize)]
+struct Catalogue {
+    tools: Vec<Function>,
+    questions: Vec<Question>,
+}
+
+#[derive(Deserialize)]
+struct Function {
+    name: String,
+    description: String,
+    schema: Value,
+}
+
+#[derive(Deserialize)]
+struct Question {
+    set: String,
+    text: String,
+    tool: String,
+    reported: bool,
+    bm25: bool,
+}
+
+/// Questions, distinct functions, found, found by plain BM25.
+#[derive(Default)]
+struct Share<'a> {
+    all: usize,
+    tools: BTreeSet<&'a str>,
+    found: usize,
+    bm25: usize,
+}
+
+impl Share<'_> {
+    fn percent(&self, found: usize) -> f64 {
+        100.0 * found as f64 / self.all.max(1) as f64
+    }
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let file = arguments.next().expect("the catalogue's file");
+    let catalogue: Catalogue = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let mut weights = Weights::default();
+    if arguments.next().as_deref() == Some("--tune") {
+        let seconds = arguments.next().expect("seconds").parse().unwrap();
+        weights = tune(&catalogue, weights, Duration::from_secs(seconds));
+        eprintln!("{weights:#?}");
+    }
+    recall(&catalogue, &weights);
+    names(&catalogue);
+    many(&catalogue);
+}
+
+fn documents(catalogue: &Catalogue) -> impl Iterator<Item = Document<'_>> {
+    catalogue.tools.iter().map(|tool| Document {
+        name: &tool.name,
+        source: "bfcl",
+        aliases: &[],
+        description: &tool.description,
+        schema: &tool.schema,
+    })
+}
+
+/// Of the questions that `counts` lets through, the shares by set.
+fn shares<'a>(
+    catalogue: &'a Catalogue,
+    weights: &Weights,
+    counts: impl Fn(&Question) -> bool,
+) -> BTreeMap<&'a str, Share<'a>> {
+    let index = ToolIndex::weighed(weights.clone(), documents(catalogue));
+    let mut shares: BTreeMap<&str, Share<'_>> = BTreeMap::new();
+    for question in catalogue.questions.iter().filter(|question| counts(question)) {
+        // The leaderboard's questions hold none of the query's own forms; what looks like one is text.
+        let query = Query { text: question.text.clone(), ..Query::default() };
+        let found = index.search(&query, PLACES, |_| true);
+        let share = shares.entry(&question.set).or_default();
+        share.all += 1;
+        share.tools.insert(&question.tool);
+        share.found += usize::from(found.hits.iter().take(PLACES).any(|hit| *hit.name == question.tool));
+        share.bm25 += usize::from(question.bm25);
+    }
+    shares
+}
+
+fn recall(catalogue: &Catalogue, weights: &Weights) {
+    let reported = shares(catalogue, weights, |question| question.reported);
+    let set_on = shares(catalogue, weights, |question| !question.reported);
+    let both = shares(catalogue, weights, |_| true);
+    println!(
+        "| set | questions | functions | BM25 % | haft % | wanted % | haft %, other half | haft %, both | BM25 %, both |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|");
+    for (set, label, wanted) in SETS {
+        let (share, other, all) = (&reported[set], &set_on[set], &both[set]);
+        println!(
+            "| {label} | {} | {} | {:.1} | {:.1} | {wanted} | {:.1} | {:.1} | {:.1} |",
+            share.all,
+            share.tools.len(),
+            share.percent(share.bm25),
+            share.percent(share.found),
+            other.percent(other.found),
+            all.percent(all.found),
+            all.percent(all.bm25),
+        );
+    }
+    println!();
+}
+
+/// Each tool, asked for by its name as it is and by the words of it.
+fn names(catalogue: &Catalogue) {
+    let index = ToolIndex::build(documents(catalogue));
+    let first = |text: &str, name: &str| {
+        let found = index.search(&Query { text: text.to_owned(), ..Query::default() }, 1, |_| true);
+        // Two tools whose names differ in signs only are both named.
+        found.hits.iter().take_while(|hit| hit.is_named).any(|hit| *hit.name == *name)
+    };
+    let exact = catalogue.tools.iter().filter(|tool| first(&tool.name, &tool.name)).count();
+    let bare = |tool: &&Function| first(&tool.name.replace(['_', '.', '-'], " "), &tool.name);
+    let bare = catalogue.tools.iter().filter(bare).count();
+    println!("| {} tools asked for by name | come first |\n|---|---:|", catalogue.tools.len());
+    println!("| the name as it is | {exact} |\n| its words | {bare} |\n");
+}
+
+fn many(catalogue: &Catalogue) {
+    let names: Vec<String> = (0..MANY)
+        .map(|at| format!("mcp__s{}__{}", at % 200, catalogue.tools[at % catalogue.tools.len()].name))
+        .collect();
+    let documents = || {
+        names.iter().enumerate().map(|(at, name)| {
+            let tool = &catalogue.tools[at % catalogue.tools.len()];
+            Document {
+                name,
+                source: "bfcl",
+                aliases: &[],
+                description: &tool.description,
+                schema: &tool.schema,
+            }
+        })
+    };
+    let began = Instant::now();
+    let index = ToolIndex::build(documents());
+    let built = began.elapsed();
+    let mut took: Vec<Duration> = catalogue
+        .questions
+        .iter()
+        .map(|question| {
+            let query = Query { text: question.text.clone(), ..Query::default() };
+            let began = Instant::now();
+            std::hint::black_box(index.search(&query, PLACES, |_| true));
+            began.elapsed()
+        })
+        .collect();
+    took.sort_unstable();
+    let at = |percent: usize| took[(took.len() - 1) * percent / 100].as_secs_f64() * 1e3;
+    println!("| {MANY} tools | ms | wanted ms |\n|---|---:|---:|");
+    println!("| the index | {:.0} | 1000 |", built.as_secs_f64() * 1e3);
+    println!("| a query, median | {:.3} | 1 |\n| a query, p95 | {:.3} | |", at(50), at(95));
+}
+
+/// Looks for weights by trying nearby ones, on the half that isn't reported.
+fn tune(catalogue: &Catalogue, start: Weights, time: Duration) -> Weights {
+    let worth = |weights: &Weights| {
+        let shares = shares(catalogue, weights, |question| !question.reported);
+        let sets = SETS.iter().map(|(set, _, wanted)| {
+            let share = &shares[set];
+            let percent = share.percent(share.found);
+            2.0 * percent.min(wanted + 1.5) + 0.3 * percent
+        });
+        sets.sum::<f64>()
+    };
+    let (mut best, mut random, began) = (start.clone(), 0x2545_F491_4F6C_DD1D_u64, Instant::now());
+    let mut most = worth(&best);
+    while began.elapsed() < time {
+        let mut tried = best.clone();
+        for _ in 0..=next(&mut random) % 3 {
+            nudge(&mut tried, &mut random);
+        }
+        let now = worth(&tried);
+        if now > most {
+            (best, most) = (tried, now);
+            eprintln!("{most:.2}");
+        }
+    }
+    best
+}
+
+fn nudge(weights: &mut Weights, random: &mut u64) {
+    let which = usize::try_from(next(random) % 18).unwrap();
+    // From about a half to twice.
+    let factor = ((next(random) % 2001) as f32 / 1000.0 - 1.0).exp2();
+    match which {
+        at @ 0..6 => weights.fields[at] *= factor,
+        at @ 6..12 => weights.lengths[at - 6] = (weights.lengths[at - 6] * factor).min(1.0),
+        12 => weights.saturation *= factor,
+        13 => weights.repeated *= factor,
+        14 => weights.coverage *= factor,
+        15 => weights.joined *= factor,
+        16 => weights.prefix *= factor,
+        _ => weights.synonym *= factor,
+    }
+}
+
+fn next(random: &mut u64) -> u64 {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    *random
+}

@@ -1,0 +1,437 @@
+//! The index of a catalogue, and how its tools are ranked for a query.
+
+use super::{
+    Query,
+    document::{Document, FIELDS, fields},
+    weights::Weights,
+    words::{is_stop, kin, split, stem},
+};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+
+/// Shortest start of a word that counts.
+const PREFIX_MIN_CHARS: usize = 4;
+/// Most words of a query that are looked at; what follows is seldom about the tool.
+const QUERY_MAX_WORDS: usize = 400;
+/// Most words of a name that is looked for as a whole.
+const NAME_MAX_WORDS: usize = 12;
+
+/// A place where a word occurs.
+#[derive(Debug, Clone, Copy)]
+struct Posting {
+    document: u32,
+    /// What the word is worth here: inverse frequency and all fields, saturated.
+    worth: f32,
+    /// Whether it is a word of the name.
+    in_name: bool,
+}
+
+#[derive(Debug, Default)]
+struct Term {
+    postings: Vec<Posting>,
+    /// The inverse frequency.
+    rarity: f32,
+    in_names: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    name: Arc<str>,
+    source: Arc<str>,
+    /// The rarities of its name's words, added up.
+    name_worth: f32,
+}
+
+/// An index of tools. Building takes some microseconds a tool; it never changes.
+#[derive(Debug, Default)]
+pub struct ToolIndex {
+    weights: Weights,
+    entries: Vec<Entry>,
+    terms: HashMap<String, Term>,
+    /// Names as words joined by blanks, with and without server and source.
+    names: HashMap<String, Vec<u32>>,
+}
+
+/// A tool that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// The name that a model calls.
+    pub name: Arc<str>,
+    /// Whether the query names it.
+    pub is_named: bool,
+    /// How well it fits; comparable within one answer only.
+    pub score: f32,
+}
+
+/// The answer to a query.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Found {
+    /// The best, best first.
+    pub hits: Vec<Hit>,
+    /// How many more there were.
+    pub more: usize,
+    /// Names of a `select:` that no tool has.
+    pub unknown: Vec<String>,
+}
+
+impl ToolIndex {
+    /// Reads all documents.
+    pub fn build<'a>(documents: impl IntoIterator<Item = Document<'a>>) -> Self {
+        Self::weighed(Weights::default(), documents)
+    }
+
+    /// Reads all documents, to be ranked by other weights than the usual ones.
+    pub fn weighed<'a>(weights: Weights, documents: impl IntoIterator<Item = Document<'a>>) -> Self {
+        let mut builder = Builder { weights, ..Builder::default() };
+        for document in documents {
+            builder.add(&document);
+        }
+        builder.finish()
+    }
+
+    /// How many tools are in it.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The best tools for a query among those that `shows` lets through. Tools that the query names come first and all
+    /// of them, also past the limit.
+    pub fn search(&self, query: &Query, limit: usize, shows: impl Fn(&str) -> bool) -> Found {
+        if !query.select.is_empty() {
+            return self.selected(query, shows);
+        }
+        let mut scores = vec![0_f32; self.entries.len()];
+        let mut covered = vec![0_f32; self.entries.len()];
+        for (word, weight) in self.expand(&query.text) {
+            let Some(term) = self.terms.get(&word) else { continue };
+            for posting in &term.postings {
+                let at = index(posting.document);
+                if let (Some(score), Some(covered)) = (scores.get_mut(at), covered.get_mut(at)) {
+                    *score += weight * posting.worth;
+                    if posting.in_name {
+                        *covered += weight.min(1.0) * term.rarity;
+                    }
+                }
+            }
+        }
+        let named = self.named(&query.text);
+        let required = self.having(&query.required);
+        let fits = |at: usize, entry: &Entry| {
+            let has_words = required.as_ref().is_none_or(|having| having.contains(&at));
+            has_words && of_source(entry, query.source.as_deref()) && shows(&entry.name)
+        };
+        // A source or a required word alone asks for all that have it.
+        let is_list = query.text.is_empty();
+        let mut hits: Vec<(Option<usize>, f32, &Entry)> = Vec::new();
+        for (at, entry) in self.entries.iter().enumerate() {
+            let place = named.get(&at).copied();
+            let score = scores.get(at).copied().unwrap_or_default();
+            if (score > 0.0 || place.is_some() || is_list) && fits(at, entry) {
+                let covered = covered.get(at).copied().unwrap_or_default();
+                let share = if entry.name_worth > 0.0 { (covered / entry.name_worth).min(1.0) } else { 0.0 };
+                hits.push((place, score * self.weights.coverage.mul_add(share, 1.0), entry));
+            }
+        }
+        hits.sort_by(|(place, score, entry), (other_place, other_score, other)| {
+            let order = place.unwrap_or(usize::MAX).cmp(&other_place.unwrap_or(usize::MAX));
+            order.then(other_score.total_cmp(score)).then_with(|| entry.name.cmp(&other.name))
+        });
+        let kept = limit.max(hits.iter().filter(|(place, ..)| place.is_some()).count());
+        Found {
+            more: hits.len().saturating_sub(kept),
+            hits: hits
+                .iter()
+                .take(kept)
+                .map(|(place, score, entry)| hit(entry, place.is_some(), *score))
+                .collect(),
+            unknown: Vec::new(),
+        }
+    }
+
+    fn selected(&self, query: &Query, shows: impl Fn(&str) -> bool) -> Found {
+        let mut found = Found::default();
+        for name in &query.select {
+            let exact = self.entries.iter().position(|entry| entry.name.as_ref() == name);
+            let loose =
+                || self.names.get(&split(name).join(" ")).and_then(|at| at.first()).map(|at| index(*at));
+            match exact.or_else(loose).and_then(|at| self.entries.get(at)).filter(|entry| shows(&entry.name))
+            {
+                Some(entry) if found.hits.iter().any(|hit| hit.name == entry.name) => {}
+                Some(entry) => found.hits.push(hit(entry, true, 0.0)),
+                None => found.unknown.push(name.clone()),
+            }
+        }
+        found
+    }
+
+    /// The stems to look for, each with its weight.
+    fn expand(&self, text: &str) -> Vec<(String, f32)> {
+        let mut words = split(text);
+        words.truncate(QUERY_MAX_WORDS);
+        let mut weights: HashMap<String, f32> = HashMap::new();
+        let mut counts: HashMap<&str, f32> = HashMap::new();
+        for word in words.iter().filter(|word| tells(word)) {
+            *counts.entry(word).or_default() += 1.0;
+        }
+        for (word, count) in &counts {
+            let weight = weights.entry(stem(word)).or_default();
+            *weight = weight.max(self.weights.repeated.mul_add(count.ln(), 1.0));
+        }
+        let own: BTreeSet<String> = weights.keys().cloned().collect();
+        let mut also = |stem: String, weight: f32| {
+            if !own.contains(&stem) && self.terms.contains_key(&stem) {
+                let known = weights.entry(stem).or_default();
+                *known = known.max(weight);
+            }
+        };
+        for pair in words.windows(2) {
+            if let [one, other] = pair
+                && one.len() > 2
+                && other.len() > 2
+            {
+                also(stem(&format!("{one}{other}")), self.weights.joined);
+            }
+        }
+        for word in counts.keys() {
+            for (end, _) in word.char_indices().skip(PREFIX_MIN_CHARS) {
+                let start = word.get(..end).unwrap_or_default();
+                if self.terms.get(start).is_some_and(|term| term.in_names) {
+                    also(start.to_owned(), self.weights.prefix);
+                }
+            }
+        }
+        for stem in &own {
+            for other in kin(stem) {
+                also(other.clone(), self.weights.synonym);
+            }
+        }
+        let mut terms: Vec<_> = weights.into_iter().collect();
+        // Added up always in one order, so that equal queries rank equally to the last bit.
+        terms.sort_by(|one, other| one.0.cmp(&other.0));
+        terms
+    }
+
+    /// The tools that the query names, each with its rank: the one named by the whole query first, then those named by
+    /// more words, then in the order of the query.
+    fn named(&self, text: &str) -> HashMap<usize, usize> {
+        let mut words = split(text);
+        words.truncate(QUERY_MAX_WORDS);
+        let mut found: Vec<(Reverse<usize>, usize, usize)> = Vec::new();
+        let chunks: Vec<&str> =
+            text.split([' ', ',', ';', '\n', '\t']).filter(|chunk| !chunk.is_empty()).collect();
+        let only_names = chunks.iter().all(|chunk| self.names.contains_key(&split(chunk).join(" ")));
+        let mut add = |key: &str, weight: usize, at: usize| {
+            for document in self.names.get(key).into_iter().flatten() {
+                found.push((Reverse(weight), at, index(*document)));
+            }
+        };
+        add(&words.join(" "), usize::MAX, 0);
+        for (at, chunk) in chunks.iter().enumerate() {
+            // A word alone is a name only where it looks like one, or all others are names as well.
+            let bare = chunk.trim_matches(|sign: char| !sign.is_alphanumeric());
+            let looks_it =
+                *chunk != bare && chunk.contains(['`', '"']) || bare.contains(['_', '-', '.', ':']);
+            let key = split(chunk);
+            if key.len() > 1 || only_names || looks_it {
+                add(&key.join(" "), key.len(), at);
+            }
+        }
+        for start in 0..words.len() {
+            for length in 2..=NAME_MAX_WORDS.min(words.len() - start) {
+                let key = words.get(start..start + length).unwrap_or_default().join(" ");
+                add(&key, length, start);
+            }
+        }
+        found.sort_unstable();
+        let mut ranks = HashMap::new();
+        for (rank, (_, _, document)) in found.into_iter().enumerate() {
+            ranks.entry(document).or_insert(rank);
+        }
+        ranks
+    }
+
+    /// The tools that have all these words in any form.
+    fn having(&self, words: &[String]) -> Option<BTreeSet<usize>> {
+        let mut having: Option<BTreeSet<usize>> = None;
+        for word in words {
+            let postings = self.terms.get(&stem(word)).map_or(&[][..], |term| &term.postings);
+            let with: BTreeSet<usize> = postings.iter().map(|posting| index(posting.document)).collect();
+            having = Some(match having {
+                Some(before) => before.intersection(&with).copied().collect(),
+                None => with,
+            });
+        }
+        having
+    }
+}
+
+fn hit(entry: &Entry, is_named: bool, score: f32) -> Hit {
+    Hit { name: Arc::clone(&entry.name), is_named, score }
+}
+
+/// Whether a word of a query is worth looking for: not a number or a letter alone.
+fn tells(word: &str) -> bool {
+    !is_stop(word) && word.chars().nth(1).is_some() && !word.chars().all(|sign| sign.is_ascii_digit())
+}
+
+/// Whether the tool comes from that source: the owner's name, or the server that its own name starts with.
+fn of_source(entry: &Entry, source: Option<&str>) -> bool {
+    let Some(source) = source else { return true };
+    let owner = entry.source.to_lowercase();
+    let server = entry.name.strip_prefix("mcp__").and_then(|rest| rest.split("__").next());
+    owner == source
+        || owner.rsplit([':', '/']).next() == Some(source)
+        || server.is_some_and(|server| server.eq_ignore_ascii_case(source))
+}
+
+fn index(document: u32) -> usize {
+    usize::try_from(document).unwrap_or(usize::MAX)
+}
+
+/// An index that is being built.
+#[derive(Default)]
+struct Builder {
+    weights: Weights,
+    entries: Vec<Entry>,
+    names: HashMap<String, Vec<u32>>,
+    stems: HashMap<String, u32>,
+    /// Each word as it was written, so that it is stemmed once.
+    written: HashMap<String, u32>,
+    /// For each document its words: count by field.
+    counts: Vec<HashMap<u32, [f32; FIELDS]>>,
+    lengths: Vec<[f32; FIELDS]>,
+}
+
+impl Builder {
+    fn add(&mut self, document: &Document<'_>) {
+        let Ok(number) = u32::try_from(self.entries.len()) else { return };
+        let fields = fields(document);
+        let mut counts: HashMap<u32, [f32; FIELDS]> = HashMap::new();
+        let mut lengths = [0.0; FIELDS];
+        for (field, words) in fields.iter().enumerate() {
+            for word in words {
+                add_to(&mut counts, self.term(word), field, 1.0);
+                add_at(&mut lengths, field, 1.0);
+            }
+        }
+        // "board game" finds what is called board_game and what is called boardgame.
+        for pair in split(document.name).windows(2) {
+            let joined = self.term(&pair.concat());
+            add_to(&mut counts, joined, 0, 0.7);
+        }
+        self.counts.push(counts);
+        self.lengths.push(lengths);
+        for key in keys(document) {
+            let documents = self.names.entry(key).or_default();
+            if !documents.contains(&number) {
+                documents.push(number);
+            }
+        }
+        self.entries.push(Entry {
+            name: document.name.into(),
+            source: document.source.into(),
+            name_worth: 0.0,
+        });
+    }
+
+    fn term(&mut self, word: &str) -> u32 {
+        if let Some(number) = self.written.get(word) {
+            return *number;
+        }
+        let next = u32::try_from(self.stems.len()).unwrap_or(u32::MAX);
+        let number = *self.stems.entry(stem(word)).or_insert(next);
+        self.written.insert(word.to_owned(), number);
+        number
+    }
+
+    fn finish(mut self) -> ToolIndex {
+        let mut terms: Vec<Term> = self.stems.values().map(|_| Term::default()).collect();
+        let mut frequency = vec![0_f32; terms.len()];
+        for counts in &self.counts {
+            for term in counts.keys() {
+                if let Some(frequency) = frequency.get_mut(index(*term)) {
+                    *frequency += 1.0;
+                }
+            }
+        }
+        let all = count(self.entries.len());
+        for (term, frequency) in terms.iter_mut().zip(&frequency) {
+            term.rarity = (1.0 + (all - frequency + 0.5) / (frequency + 0.5)).ln();
+        }
+        let mut usual = [0_f32; FIELDS];
+        for lengths in &self.lengths {
+            for (usual, length) in usual.iter_mut().zip(lengths) {
+                *usual += length / all;
+            }
+        }
+        for (number, ((counts, lengths), entry)) in
+            self.counts.iter().zip(&self.lengths).zip(&mut self.entries).enumerate()
+        {
+            let Ok(document) = u32::try_from(number) else { break };
+            for (term, fields) in counts {
+                let Some(term) = terms.get_mut(index(*term)) else { continue };
+                let worth = term.rarity * self.weights.saturated(fields, lengths, &usual);
+                let in_name = fields.first().is_some_and(|count| *count >= 1.0);
+                term.in_names |= in_name || fields.get(2).is_some_and(|count| *count > 0.0);
+                if in_name {
+                    entry.name_worth += term.rarity;
+                }
+                term.postings.push(Posting { document, worth, in_name });
+            }
+        }
+        let mut named: HashMap<u32, Term> = terms
+            .into_iter()
+            .enumerate()
+            .filter_map(|(at, term)| Some((u32::try_from(at).ok()?, term)))
+            .collect();
+        let terms =
+            self.stems.into_iter().filter_map(|(stem, at)| Some((stem, named.remove(&at)?))).collect();
+        ToolIndex { weights: self.weights, entries: self.entries, terms, names: self.names }
+    }
+}
+
+/// The spellings under which a tool is named: with and without protocol and server, and its aliases.
+fn keys(document: &Document<'_>) -> BTreeSet<String> {
+    let mut keys = BTreeSet::new();
+    let mut add = |name: &str| {
+        let key = split(name).join(" ");
+        if !key.is_empty() {
+            keys.insert(key);
+        }
+    };
+    add(document.name);
+    if let Some(rest) = document.name.strip_prefix("mcp__") {
+        add(rest);
+        if let Some((_, bare)) = rest.split_once("__") {
+            add(bare);
+        }
+    }
+    document.aliases.iter().for_each(|alias| add(alias));
+    keys
+}
+
+fn add_to(counts: &mut HashMap<u32, [f32; FIELDS]>, term: u32, field: usize, amount: f32) {
+    add_at(counts.entry(term).or_default(), field, amount);
+}
+
+fn add_at(fields: &mut [f32; FIELDS], field: usize, amount: f32) {
+    if let Some(count) = fields.get_mut(field) {
+        *count += amount;
+    }
+}
+
+#[expect(clippy::cast_precision_loss, clippy::as_conversions, reason = "counts of tools, for a logarithm")]
+fn count(number: usize) -> f32 {
+    number as f32
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! What the index finds, and in which order.
+
+use super::*;
+use serde_json::{Value, json};
+
+/// Tools as name, source and description.
+fn index(tools: &[(&str, &str, &str)]) -> ToolIndex {
+    let schema = json!({"type": "object", "properties": {}});
+    ToolIndex::build(tools.iter().map(|(name, source, description)| Document {
+        name,
+        source,
+        aliases: &[],
+        description,
+        schema: &schema,
+    }))
+}
+
+fn names(index: &ToolIndex, query: &str, limit: usize) -> Vec<String> {
+    let found = index.search(&Query::parse(query), limit, |_| true);
+    found.hits.iter().map(|hit| hit.name.to_string()).collect()
+}
+
+/// A few hundred tools, many of which talk of finding and of nodes.
+fn crowd() -> ToolIndex {
+    let mut tools: Vec<(String, String)> = (0..40)
+        .map(|at| {
+            (
+                format!("mcp__graph__walk_{at}"),
+                "Find a node, find each node, find and list nodes to find.".to_owned(),
+            )
+        })
+        .collect();
+    tools.extend((0..255).map(|at| (format!("mcp__misc__thing_{at}"), format!("Does thing number {at}."))));
+    for name in ["find_node", "list_files", "openPage", "read-file", "git.log"] {
+        tools.push((format!("mcp__lens__{name}"), "Looks.".to_owned()));
+    }
+    let schema = json!({"type": "object"});
+    ToolIndex::build(tools.iter().map(|(name, description)| Document {
+        name,
+        source: "crowd",
+        aliases: &[],
+        description,
+        schema: &schema,
+    }))
+}
+
+#[test]
+fn case_f44_a_tool_that_the_query_names_comes_first_whatever_its_spelling() {
+    let crowd = crowd();
+    for query in [
+        "find_node",
+        "find node",
+        "lens find_node",
+        "mcp__lens__find_node",
+        "Find-Node",
+        "findNode",
+        "`find_node`",
+        "please find_node now",
+    ] {
+        assert_eq!(names(&crowd, query, 5)[0], "mcp__lens__find_node", "{query}");
+    }
+}
+
+#[test]
+fn case_f44_several_names_in_one_query_are_all_found_and_the_rest_is_counted() {
+    let crowd = crowd();
+    let query = Query::parse("find_node, list_files openPage read-file git.log walk_7");
+    let found = crowd.search(&query, 3, |_| true);
+    let named: Vec<&str> = found.hits.iter().filter(|hit| hit.is_named).map(|hit| &*hit.name).collect();
+    assert_eq!(named.len(), 6, "{named:?}");
+    for name in ["find_node", "list_files", "openPage", "read-file", "git.log"] {
+        assert!(named.contains(&&*format!("mcp__lens__{name}")), "{name} of {named:?}");
+    }
+    assert!(named.contains(&"mcp__graph__walk_7"));
+    assert_eq!(found.hits.len() + found.more, 6 + 39, "all that talk of nodes and of finding are counted");
+}
+
+#[test]
+fn a_word_that_is_also_a_name_is_no_name_in_a_sentence() {
+    let tools = index(&[
+        ("book", "core", "Keeps a ledger."),
+        ("reserve_room", "core", "Books a hotel room for some nights."),
+    ]);
+    assert_eq!(names(&tools, "book a hotel room for two nights", 5)[0], "reserve_room");
+    assert_eq!(names(&tools, "book", 5)[0], "book");
+    assert_eq!(names(&tools, "book reserve_room", 5), ["reserve_room", "book"]);
+}
+
+#[test]
+fn stems_synonyms_and_compounds_meet() {
+    let tools = index(&[
+        ("delete_entries", "core", "Deletes entries."),
+        ("boardgame_info", "core", "Tells about a game."),
+        ("calc_mean", "core", "The mean."),
+        ("weather_now", "core", "The weather."),
+    ]);
+    for (query, name) in [
+        ("removing an entry", "delete_entries"),
+        ("which board game is this", "boardgame_info"),
+        ("calculate something", "calc_mean"),
+        ("wetter, weathers", "weather_now"),
+    ] {
+        assert_eq!(names(&tools, query, 1), [name], "{query}");
+    }
+    assert!(names(&tools, "xyzzy", 5).is_empty());
+    assert!(names(&tools, "the of and 17", 5).is_empty());
+}
+
+#[test]
+fn parameters_and_their_values_are_found() {
+    let schema = json!({"type": "object", "properties": {
+        "shape": {"type": "string", "enum": ["hexagon", "circle"], "description": "its outline"},
+        "deep": {"type": "array", "items": {"type": "object", "properties": {"zebra": {"type": "integer"}}}},
+    }});
+    let empty = Value::Null;
+    let document =
+        |name, schema| Document { name, source: "core", aliases: &[], description: "Draws.", schema };
+    let tools = ToolIndex::build([document("a", &empty), document("b", &schema)]);
+    for query in ["hexagon", "outlines", "zebra", "shape"] {
+        assert_eq!(names(&tools, query, 5), ["b"], "{query}");
+    }
+}
+
+#[test]
+fn required_words_and_sources_keep_the_rest_out() {
+    let tools = index(&[
+        ("mcp__github__list_issues", "mcp:github", "Lists issues."),
+        ("mcp__gitlab__list_issues", "mcp:gitlab", "Lists issues."),
+        ("mcp__github__list_pulls", "mcp:github", "Lists pull requests."),
+    ]);
+    assert_eq!(
+        names(&tools, "source:github list", 5),
+        ["mcp__github__list_issues", "mcp__github__list_pulls"]
+    );
+    assert_eq!(names(&tools, "source:GitHub +pulls", 5), ["mcp__github__list_pulls"]);
+    assert_eq!(names(&tools, "+issue list", 5).len(), 2);
+    assert_eq!(names(&tools, "source:github", 5).len(), 2, "a source alone lists its tools");
+    assert!(names(&tools, "source:nowhere list", 5).is_empty());
+}
+
+#[test]
+fn select_names_what_it_takes_and_what_there_is_not() {
+    let crowd = crowd();
+    let found = crowd.search(
+        &Query::parse("select:mcp__lens__find_node,list files,nothing_such,list_files"),
+        1,
+        |_| true,
+    );
+    let names: Vec<&str> = found.hits.iter().map(|hit| &*hit.name).collect();
+    assert_eq!(names, ["mcp__lens__find_node", "mcp__lens__list_files"]);
+    assert_eq!(found.unknown, ["list", "files", "nothing_such"]);
+}
+
+#[test]
+fn what_isn_t_shown_is_neither_found_nor_counted() {
+    let crowd = crowd();
+    let found =
+        crowd.search(&Query::parse("find_node"), 5, |name| !name.contains("lens") && name.ends_with('7'));
+    assert!(found.hits.iter().all(|hit| hit.name.ends_with('7')) && found.more == 0, "{found:?}");
+    assert_eq!(found.hits.len(), 4);
+}
+
+#[test]
+fn odd_queries_and_documents_do_no_harm() {
+    let huge = "word ".repeat(100_000);
+    let mut deep = json!({"type": "object"});
+    for _ in 0..100 {
+        deep = json!({"type": "object", "properties": {"x": deep}});
+    }
+    let document = Document { name: "odd", source: "", aliases: &[], description: &huge, schema: &deep };
+    let tools = ToolIndex::build([document]);
+    assert_eq!(names(&tools, &huge, 5), ["odd"]);
+    for query in ["", "+", "source:", "select:", "\u{0}\u{202e}", "🦀🦀", "select:,,", "a\nb\tc"] {
+        assert!(names(&tools, query, 0).len() <= 1, "{query:?}");
+    }
+    assert!(ToolIndex::build([]).search(&Query::parse("x"), 5, |_| true).hits.is_empty());
+}

@@ -1,0 +1,175 @@
+//! Puts what local references mean in their place.
+
+use super::LowerError;
+use serde_json::{Map, Value, json};
+
+/// References are followed no deeper than this within one another.
+const DEPTH_MAX: usize = 64;
+
+/// The schema without references. One that leads back to itself becomes "anything" at its second turn.
+pub(super) fn expand(schema: &Value, budget: &mut usize) -> Result<Value, LowerError> {
+    let mut expander = Expander { root: schema, budget, open: Vec::new() };
+    expander.schema(schema, 0)
+}
+
+struct Expander<'a> {
+    root: &'a Value,
+    budget: &'a mut usize,
+    /// The references that are being put in place.
+    open: Vec<String>,
+}
+
+/// Keywords whose value is one schema.
+const ONE: [&str; 10] = [
+    "items",
+    "additionalProperties",
+    "contains",
+    "propertyNames",
+    "not",
+    "if",
+    "then",
+    "else",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+];
+/// Keywords whose value is a list of schemas.
+const LIST: [&str; 4] = ["anyOf", "oneOf", "allOf", "prefixItems"];
+/// Keywords whose value is schemas by name.
+const NAMED: [&str; 3] = ["properties", "patternProperties", "dependentSchemas"];
+/// What only references and readers of the file need.
+const DROPPED: [&str; 9] = [
+    "$defs",
+    "definitions",
+    "$ref",
+    "$dynamicRef",
+    "$id",
+    "$schema",
+    "$anchor",
+    "$dynamicAnchor",
+    "$comment",
+];
+
+impl Expander<'_> {
+    fn schema(&mut self, schema: &Value, depth: usize) -> Result<Value, LowerError> {
+        *self.budget = self.budget.checked_sub(1).ok_or(LowerError::TooLarge)?;
+        if depth > DEPTH_MAX {
+            return Ok(json!({}));
+        }
+        let Some(object) = schema.as_object() else { return Ok(schema.clone()) };
+        let mut expanded = Map::new();
+        if let Some(reference) =
+            object.get("$ref").or_else(|| object.get("$dynamicRef")).and_then(Value::as_str)
+        {
+            match self.referred(reference, depth)? {
+                Value::Object(meant) => expanded = meant,
+                // True allows everything, so that only what stands beside it counts.
+                Value::Bool(true) => {}
+                other => return Ok(other),
+            }
+        }
+        for (key, value) in object {
+            if DROPPED.contains(&key.as_str()) {
+                continue;
+            }
+            let key = &current(object, key);
+            let value = self.keyword(key, value, depth)?;
+            match (expanded.get_mut(key), value) {
+                // Both hold.
+                (Some(Value::Object(meant)), Value::Object(own)) if NAMED.contains(&key.as_str()) => {
+                    meant.extend(own)
+                }
+                (Some(Value::Array(meant)), Value::Array(own)) if key == "required" => {
+                    meant.extend(own);
+                    let mut seen = Vec::new();
+                    meant.retain(|name| {
+                        !seen.contains(name) && {
+                            seen.push(name.clone());
+                            true
+                        }
+                    });
+                }
+                (_, value) => {
+                    expanded.insert(key.clone(), value);
+                }
+            }
+        }
+        Ok(Value::Object(expanded))
+    }
+
+    fn keyword(&mut self, key: &str, value: &Value, depth: usize) -> Result<Value, LowerError> {
+        Ok(match value {
+            Value::Array(list) if LIST.contains(&key) => {
+                Value::Array(list.iter().map(|one| self.schema(one, depth + 1)).collect::<Result<_, _>>()?)
+            }
+            Value::Object(named) if NAMED.contains(&key) => {
+                let all = named.iter().map(|(name, one)| Ok((name.clone(), self.schema(one, depth + 1)?)));
+                Value::Object(all.collect::<Result<_, _>>()?)
+            }
+            value if ONE.contains(&key) => self.schema(value, depth + 1)?,
+            value => value.clone(),
+        })
+    }
+
+    fn referred(&mut self, reference: &str, depth: usize) -> Result<Value, LowerError> {
+        if self.open.iter().any(|open| open == reference) {
+            return Ok(json!({}));
+        }
+        let root = self.root;
+        let meant = if let Some(pointer) = reference.strip_prefix('#') {
+            let pointer = unescaped(pointer);
+            match pointer.strip_prefix('/') {
+                None if pointer.is_empty() => Some(root),
+                None => anchored(root, &pointer, DEPTH_MAX),
+                Some(_) => root.pointer(&pointer),
+            }
+        } else if root.get("$id").and_then(Value::as_str) == Some(reference) {
+            Some(root)
+        } else {
+            return Err(LowerError::Foreign(reference.to_owned()));
+        };
+        let meant = meant.ok_or_else(|| LowerError::Dangling(reference.to_owned()))?;
+        self.open.push(reference.to_owned());
+        let expanded = self.schema(meant, depth + 1);
+        self.open.pop();
+        expanded
+    }
+}
+
+/// The present name of a keyword: a list of items by place was once called `items`, and the rest `additionalItems`.
+fn current(schema: &Map<String, Value>, key: &str) -> String {
+    let is_by_place = schema.get("items").is_some_and(Value::is_array);
+    match key {
+        "items" if is_by_place => "prefixItems".to_owned(),
+        "additionalItems" if is_by_place => "items".to_owned(),
+        key => key.to_owned(),
+    }
+}
+
+/// A pointer as it stands in an address: `%25` is a percent sign.
+fn unescaped(pointer: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = pointer.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = (*first == b'%').then(|| after.get(..2)).flatten();
+        let byte = code
+            .and_then(|code| std::str::from_utf8(code).ok())
+            .and_then(|code| u8::from_str_radix(code, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { after.get(2..).unwrap_or_default() } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The schema with that anchor.
+fn anchored<'a>(schema: &'a Value, anchor: &str, depth: usize) -> Option<&'a Value> {
+    let depth = depth.checked_sub(1)?;
+    let is_it = |key: &str| schema.get(key).and_then(Value::as_str) == Some(anchor);
+    if is_it("$anchor") || is_it("$dynamicAnchor") {
+        return Some(schema);
+    }
+    match schema {
+        Value::Object(object) => object.values().find_map(|value| anchored(value, anchor, depth)),
+        Value::Array(list) => list.iter().find_map(|value| anchored(value, anchor, depth)),
+        _ => None,
+    }
+}
