@@ -29,6 +29,7 @@ use crate::{
 };
 use grants::SavedGrants;
 use haft_core::{Approver, Clock, Credential, NoApprover, Permission, RealPath, StateFolder, World};
+use haft_mcp::Fronts;
 use haft_os::{Environment, OsFiles, OsProcesses, OsState, Sandbox, SystemClock, host};
 use haft_policy::{Action, Policy, Rule};
 use haft_runtime::{
@@ -67,6 +68,8 @@ pub(crate) struct App {
     pub(crate) problems: Vec<Problem>,
     /// The credentials that settings refer to.
     pub(crate) keys: Keys,
+    /// Who makes which call, where clients of the protocol do.
+    pub(crate) fronts: Fronts,
 }
 
 /// What a command needs to make calls.
@@ -112,7 +115,8 @@ impl App {
         problems.extend(said.grants(&place).1);
         problems.extend(said.problems);
         let keys = Keys::new(&environment, &home.state, &settings);
-        Ok(Self { common, environment, home, workspace, place, settings, trust, problems, keys })
+        let fronts = Fronts::new();
+        Ok(Self { common, environment, home, workspace, place, settings, trust, problems, keys, fronts })
     }
 
     /// The tools of the workspace, from every source.

@@ -5,7 +5,7 @@ use crate::{
     Seen, Shape, Truncation, World, output::ChangedBy,
 };
 use serde_json::Value;
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use std::{any::Any, borrow::Cow, collections::BTreeMap, sync::Arc};
 use tokio::sync::oneshot;
 
 /// The key of the session's state that holds the shell's working directory, absolute.
@@ -61,6 +61,11 @@ pub trait Nested: Send + Sync {
     /// Makes a call inside this one, through the one call path. Only for tools whose effects are
     /// [`crate::Effects::Delegated`]; for others each call is refused.
     fn call(&self, request: Request) -> BoxFuture<'static, Ended>;
+
+    /// The call's time stands still until what it gives is dropped: for waits on people.
+    fn pause(&self) -> Box<dyn Any + Send> {
+        Box::new(())
+    }
 
     /// Has a person fill in a form; the call's time stands still meanwhile. Declined where nobody can.
     fn fill(&self, _form: Form) -> BoxFuture<'static, Filled> {

@@ -77,6 +77,7 @@ struct Question {
     number: u64,
     parts: Vec<Part>,
     sender: oneshot::Sender<Map<String, Value>>,
+    whose: Whose,
     /// Whether the client has seen what is still unanswered.
     is_shown: bool,
 }
@@ -178,6 +179,11 @@ impl Exchange {
         self.lock().ticket.map(|ticket| ticket.number)
     }
 
+    /// Whether what asks runs already: it holds one of the places for running calls meanwhile.
+    pub(crate) fn holds_place(&self) -> bool {
+        self.lock().open.iter().any(|question| question.whose == Whose::Servers)
+    }
+
     /// Waits until the client has stayed away for too long.
     pub(crate) async fn left_alone(&self) {
         loop {
@@ -247,6 +253,17 @@ impl Exchange {
     }
 
     async fn ask_all(
+        &self,
+        requests: Map<String, Value>,
+        whose: Whose,
+    ) -> Result<Map<String, Value>, RpcError> {
+        tokio::select! {
+            answers = self.put_all(requests, whose) => answers,
+            () = self.cancel.cancelled() => Err(RpcError::internal("the call was cancelled")),
+        }
+    }
+
+    async fn put_all(
         &self,
         requests: Map<String, Value>,
         whose: Whose,
@@ -357,7 +374,7 @@ impl State {
             let shown = self.free_key(&own, &parts);
             parts.push(Part { shown, own, body, answer });
         }
-        self.open.push(Question { number: self.last, parts, sender, is_shown: false });
+        self.open.push(Question { number: self.last, parts, sender, whose, is_shown: false });
         let number = self.last;
         self.settle();
         number

@@ -17,6 +17,8 @@ pub(crate) const PARK_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// How many calls may wait.
 const PARKED_MAX: usize = 256;
+/// How many of them may hold a place for running calls: clients that don't come back leave the others theirs.
+const HOLDING_MAX: usize = 5;
 
 /// The calls that wait.
 #[derive(Default)]
@@ -44,6 +46,7 @@ impl Parked {
         let ticket = exchange.park(next);
         waiting.last = waiting.last.max(ticket.number);
         waiting.calls.insert(ticket.number, Arc::clone(exchange));
+        waiting.make_place();
         Ok(ticket)
     }
 
@@ -74,5 +77,18 @@ impl Parked {
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    /// Ends the calls that have waited longest where too many hold a place.
+    fn make_place(&self) {
+        let holding = self.calls.iter().filter(|(_, call)| !call.cancel.is_cancelled() && call.holds_place());
+        let mut numbers: Vec<u64> = holding.map(|(number, _)| *number).collect();
+        numbers.sort_unstable();
+        let too_many = numbers.len().saturating_sub(HOLDING_MAX);
+        for call in numbers.iter().take(too_many).filter_map(|number| self.calls.get(number)) {
+            call.cancel.cancel();
+        }
     }
 }

@@ -143,6 +143,7 @@ impl App {
             state: Some(self.state()),
             media: media(self),
             info: ServerInfo::default(),
+            fronts: self.fronts.clone(),
         };
         McpClients::new(setup, configs)
     }
@@ -195,6 +196,7 @@ impl App {
                 concurrency: concurrency.unwrap_or(CONCURRENCY),
             },
             roots: setting.roots.iter().map(|root| root.absolute.clone()).collect(),
+            pass_roots: setting.pass_roots,
             tools: setting.tools.clone(),
             ..ServerConfig::new(name, transport)
         })

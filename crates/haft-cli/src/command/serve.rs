@@ -30,8 +30,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// The session can't be opened, the address can't be listened at, or input or output broke.
 pub(super) fn mcp(app: &App, args: &ServeMcpArgs) -> anyhow::Result<Status> {
     block_on(async {
-        let fronts = Fronts::new();
-        let forms = ClientApprover::new(fronts.clone());
+        let forms = ClientApprover::new(app.fronts.clone());
         let approver: Arc<dyn Approver> = if app.common.yes {
             Arc::new(Answered { questions: app.approver(), forms })
         } else {
@@ -46,7 +45,7 @@ pub(super) fn mcp(app: &App, args: &ServeMcpArgs) -> anyhow::Result<Status> {
             info = introduced(&live.session) => info,
             () = interrupts.next() => return Ok(Status::Completed),
         };
-        let server = server(&live, info, fronts)?;
+        let server = server(&live, info, app.fronts.clone())?;
         let served = match args.http {
             Some(address) => over_http(app, args, address, server, (&mut open, &mut interrupts)).await,
             None => over_stdio(server, &mut open, &mut interrupts).await,
@@ -66,6 +65,7 @@ fn server(live: &Live, info: ServerInfo, fronts: Fronts) -> anyhow::Result<McpSe
     let server = McpServer::new(live.executor.clone(), Arc::clone(&live.session), info)
         .with_renewal(move || tools.sync())
         .with_fronts(fronts)
+        .with_upstreams(live.tools.servers().gathered())
         .with_secret(host::random()?);
     Ok(server)
 }

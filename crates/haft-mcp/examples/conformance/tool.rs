@@ -57,8 +57,11 @@ impl Plan {
             .with_risk(Risk::Safe)
             .with_input_schema(schema.clone())
             .concurrency_safe();
-        spec.foreign =
-            Some(Arc::new(json!({"name": name, "description": description, "inputSchema": schema})));
+        // As a hint that its calls needn't wait for each other.
+        let hints = json!({"readOnlyHint": true});
+        spec.foreign = Some(Arc::new(
+            json!({"name": name, "description": description, "inputSchema": schema, "annotations": hints}),
+        ));
         Arc::new(FixtureTool { spec: Arc::new(spec), run, stage: Arc::clone(stage) })
     }
 }

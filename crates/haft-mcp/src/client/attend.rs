@@ -1,12 +1,12 @@
 //! What a server says by itself: its questions are answered, its changes looked at.
 
 use super::{
-    router::{Arrival, Pulse},
+    router::{Arrival, Asker, Pulse},
     server::{Peer, Server},
     upstream::UpstreamNote,
     wire::Ask,
 };
-use haft_core::{Cancel, Filled, Form, Nested};
+use haft_core::{Cancel, Filled, Form};
 use haft_runtime::Checker;
 use serde_json::{Map, Value, json};
 use std::{
@@ -32,8 +32,8 @@ const BUSY: i64 = -32_000;
 /// The answer to a server's question: a result, or code and words of an error.
 pub(crate) type Reply = Result<Value, (i64, String)>;
 
-/// Whom a server's question goes to.
-pub(crate) type Person = (Arc<dyn Nested>, Option<Arc<Pulse>>);
+/// Whom a server's question goes to, and whose silence means nothing meanwhile.
+pub(crate) type Person<'a> = (&'a Asker, Option<Arc<Pulse>>);
 
 impl Server {
     /// Looks at what comes until the connection ends.
@@ -70,9 +70,10 @@ impl Server {
         }
         let (server, asking) = (self.weak(), Arc::clone(peer));
         let task = tokio::spawn(async move {
-            let person = asking.wire.router.person(about).map(|(person, pulse)| (person, Some(pulse)));
+            let (asker, pulse) = asking.wire.router.person(about).unzip();
+            let asker = asker.unwrap_or_default();
             let reply = match server.upgrade() {
-                Some(server) => server.reply(&method, &params, person).await,
+                Some(server) => server.reply(&method, &params, (&asker, pulse)).await,
                 None => Err((BUSY, "this client is ending".to_owned())),
             };
             asking.wire.answer(&raw_id, reply);
@@ -82,7 +83,10 @@ impl Server {
     }
 
     /// The answer to one question of the server.
-    pub(crate) async fn reply(&self, method: &str, params: &Value, person: Option<Person>) -> Reply {
+    pub(crate) async fn reply(&self, method: &str, params: &Value, person: Person<'_>) -> Reply {
+        if self.goes_on(method, params, person.0) {
+            return self.lent(method, params, person).await;
+        }
         match method {
             "ping" => Ok(json!({})),
             "roots/list" if !self.config.roots.is_empty() => Ok(json!({"roots": self.roots()})),
@@ -102,7 +106,19 @@ impl Server {
         named.collect()
     }
 
-    async fn elicit(&self, params: &Value, person: Option<Person>) -> Reply {
+    /// The answer of the client in front of haft.
+    async fn lent(&self, method: &str, params: &Value, (asker, pulse): Person<'_>) -> Reply {
+        const KEY: &str = "question";
+        let _held = pulse.map(|pulse| pulse.hold());
+        let request = json!({"method": method, "params": params});
+        let mut answers = self
+            .put(Map::from_iter([(KEY.to_owned(), request)]), asker)
+            .await
+            .map_err(|error| (error.code, error.message))?;
+        answers.remove(KEY).ok_or_else(|| (BUSY, "the question was left out".to_owned()))
+    }
+
+    async fn elicit(&self, params: &Value, (asker, pulse): Person<'_>) -> Reply {
         let text = |key: &str| params.get(key).and_then(Value::as_str);
         let url = match (text("mode"), text("url")) {
             (Some("url"), Some(url)) if url.starts_with("https://") || url.starts_with("http://") => {
@@ -118,7 +134,7 @@ impl Server {
         };
         let checker = Checker::compile(&schema)
             .map_err(|why| (INVALID_PARAMS, format!("requestedSchema can't be used: {why}")))?;
-        let Some((person, pulse)) = person else { return Ok(json!({"action": "decline"})) };
+        let Some(person) = &asker.person else { return Ok(json!({"action": "decline"})) };
         let message = text("message").unwrap_or_default().chars().take(MESSAGE_MAX_CHARS).collect();
         let form = Form {
             call: haft_core::CallId::outer(0),

@@ -5,13 +5,14 @@
 
 use super::{
     failure,
+    message::RpcError,
     result::Taking,
     router::Asker,
     server::{Peer, Server},
     tool::McpTool,
     wire::{Ask, CallError, Link},
 };
-use haft_core::{Cx, Failure, FailureKind, Nested, Output};
+use haft_core::{Cancel, Cx, Failure, FailureKind, Output};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -40,11 +41,16 @@ pub(super) async fn run(tool: &Arc<McpTool>, input: &Value, cx: &Cx) -> Result<O
 /// Asks the server; once more where it surely did nothing, or where doing it twice does no harm.
 async fn asked(tool: &Arc<McpTool>, input: &Value, cx: &Cx) -> Result<Value, Failure> {
     let server = &tool.server;
+    let asker = Asker {
+        sink: Some(Arc::clone(&cx.sink)),
+        person: Some(Arc::clone(&cx.nested)),
+        front: server.shared.fronts.of(cx),
+    };
     let mut is_repeated = false;
     loop {
         let peer = server.connected(&cx.cancel).await?;
         is_as_judged(tool)?;
-        let error = match rounds(tool, &peer, input, cx).await {
+        let error = match rounds(tool, &peer, input, (&asker, &cx.cancel)).await {
             Ok(result) => return Ok(result),
             Err(Stopped::Call(error)) => error,
             Err(Stopped::Failed(failure)) => return Err(failure),
@@ -55,12 +61,23 @@ async fn asked(tool: &Arc<McpTool>, input: &Value, cx: &Cx) -> Result<Value, Fai
             _ => false,
         };
         if is_repeated || !may_repeat {
+            refuse(&asker, &error);
             return Err(failure::of_call(&server.config.name, &tool.name, error));
         }
         is_repeated = true;
         if matches!(error, CallError::Refused(_)) {
             server.leave(&peer).await;
         }
+    }
+}
+
+/// What a client in front lacks for the call it is told by the protocol's own error, so that it can come again with it.
+fn refuse(asker: &Asker, error: &CallError) {
+    if let (CallError::Rpc(error), Some(front)) = (error, &asker.front)
+        && error.code == RpcError::MISSING_CAPABILITY
+    {
+        let (message, data) = (error.message.clone(), error.data.clone());
+        front.refuse(crate::RpcError { code: error.code, message, data });
     }
 }
 
@@ -90,27 +107,35 @@ enum Stopped {
 }
 
 /// Asks, gives what the server asks for, and asks again, until it answers.
-async fn rounds(tool: &McpTool, peer: &Peer, input: &Value, cx: &Cx) -> Result<Value, Stopped> {
+async fn rounds(
+    tool: &McpTool,
+    peer: &Peer,
+    input: &Value,
+    (asker, cancel): (&Asker, &Cancel),
+) -> Result<Value, Stopped> {
     let server = &tool.server;
     let mut more = Map::new();
+    let meta = asker.front.as_ref().map(|front| front.meta()).unwrap_or_default();
     for _ in 0..ROUNDS_MAX {
         let mut params = Map::new();
+        if !meta.is_empty() {
+            params.insert("_meta".to_owned(), Value::Object(meta.clone()));
+        }
         params.insert("name".to_owned(), json!(tool.name));
         params.insert("arguments".to_owned(), input.clone());
         params.extend(std::mem::take(&mut more));
-        let asker = Asker { sink: Some(Arc::clone(&cx.sink)), person: Some(Arc::clone(&cx.nested)) };
         let ask = Ask {
             is_modern: peer.is_modern(),
-            asker,
+            asker: asker.clone(),
             wanted: &tool.wanted,
             idle: Some(tool.idle),
-            ..Ask::new("tools/call", params, &cx.cancel)
+            ..Ask::new("tools/call", params, cancel)
         };
         let result = peer.wire.ask(ask).await.map_err(Stopped::Call)?;
         match result.get("resultType").and_then(Value::as_str) {
             None | Some("complete") => return Ok(result),
             Some("input_required") => {
-                more = answers(server, &result, &cx.nested).await.map_err(Stopped::Failed)?;
+                more = answers(server, &result, asker).await.map_err(Stopped::Failed)?;
             }
             Some(other) => {
                 let text = format!(
@@ -135,16 +160,19 @@ async fn rounds(tool: &McpTool, peer: &Peer, input: &Value, cx: &Cx) -> Result<V
 pub(super) async fn answers(
     server: &Server,
     result: &Value,
-    nested: &Arc<dyn Nested>,
+    asker: &Asker,
 ) -> Result<Map<String, Value>, Failure> {
     let mut more = Map::new();
     if let Some(requests) = result.get("inputRequests").and_then(Value::as_object) {
-        let mut responses = Map::new();
+        let (mut responses, mut further) = (Map::new(), Map::new());
         for (key, request) in requests {
             let method = request.get("method").and_then(Value::as_str).unwrap_or_default();
             let params = request.get("params").unwrap_or(&Value::Null);
-            let person = Some((Arc::clone(nested), None));
-            match server.reply(method, params, person).await {
+            if server.goes_on(method, params, asker) {
+                further.insert(key.clone(), request.clone());
+                continue;
+            }
+            match server.reply(method, params, (asker, None)).await {
                 Ok(response) => drop(responses.insert(key.clone(), response)),
                 Err((_, why)) => {
                     return Err(Failure::new(
@@ -153,6 +181,10 @@ pub(super) async fn answers(
                     ));
                 }
             }
+        }
+        if !further.is_empty() {
+            let lent = server.put(further, asker).await;
+            responses.extend(lent.map_err(|error| server.unlent(asker, error))?);
         }
         more.insert("inputResponses".to_owned(), Value::Object(responses));
     }

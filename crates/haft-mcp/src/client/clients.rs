@@ -5,12 +5,13 @@
 use super::{
     cache::Cache,
     config::ServerConfig,
+    gathered::Gathered,
     log::Oddities,
     registry::Registry,
     server::{Server, Shared},
     upstream::Upstream,
 };
-use crate::ServerInfo;
+use crate::{Fronts, ServerInfo, Upstreams};
 use futures::future::join_all;
 use haft_core::{Cancel, Failure, Media, StateFolder};
 use haft_runtime::Catalogue;
@@ -36,6 +37,8 @@ pub struct ClientSetup {
     pub media: Arc<dyn Media>,
     /// What they are told of this client.
     pub info: ServerInfo,
+    /// Who makes calls, where clients in front of haft do.
+    pub fronts: Fronts,
 }
 
 /// The servers.
@@ -74,7 +77,7 @@ impl McpClients {
     /// Takes servers in; none is started. What they said before is in the catalogue at once.
     pub fn new(setup: ClientSetup, configs: Vec<ServerConfig>) -> Self {
         let client = json!({"name": setup.info.name, "version": setup.info.version});
-        let shared = Shared { client, media: setup.media };
+        let shared = Shared { client, media: setup.media, fronts: setup.fronts };
         let servers = configs.into_iter().map(|config| {
             let cache = setup.state.clone().map(|state| Cache::new(state, &config.name, &config.parts));
             Server::new(config, shared.clone(), Registry::new(setup.catalogue.clone()), cache)
@@ -159,6 +162,11 @@ impl McpClients {
     pub fn upstreams(&self) -> Vec<Arc<dyn Upstream>> {
         let upstream = |server: &Arc<Server>| -> Arc<dyn Upstream> { server.clone() };
         self.servers.iter().map(upstream).collect()
+    }
+
+    /// The same as one. Must be called within the tokio runtime.
+    pub fn gathered(&self) -> Arc<dyn Upstreams> {
+        Arc::new(Gathered::new(self.upstreams()))
     }
 
     /// Stops all servers; each gets its time to end by itself.

@@ -106,6 +106,8 @@ pub struct ServerConfig {
     pub limits: Limits,
     /// Folders that it is told of, absolute.
     pub roots: Vec<String>,
+    /// Whether it is told of the folders of the client in front, where it is told of no others.
+    pub pass_roots: bool,
     /// What the user says of single tools, by the names that the server gives them.
     pub tools: BTreeMap<String, McpToolSetting>,
 }
@@ -124,6 +126,7 @@ impl ServerConfig {
             eager: false,
             limits: Limits::default(),
             roots: Vec::new(),
+            pass_roots: false,
             tools: BTreeMap::new(),
         }
     }

@@ -13,7 +13,8 @@
 //! | `stdio`, `http`, `sse` | what carries them |
 //! | `registry`, `tool`, `call`, `result` | definitions as tools of haft's, calls, results |
 //! | `definition`, `schema`, `headers`, `name`, `screen`, `canonical` | what a definition says and how it is shown |
-//! | `upstream` | resources, prompts and completions, for hosts that pass them on |
+//! | `upstream`, `gathered` | resources, prompts and completions, for hosts that pass them on; those of all servers as one |
+//! | `lent` | what a client in front of haft lends to a server |
 //! | `cache`, `log`, `failure` | what is remembered, written down, said |
 //!
 //! Keeps the invariants "one server never harms another, nor the session", "nothing unbounded", "a call that may have
@@ -27,9 +28,12 @@ mod clients;
 mod config;
 mod definition;
 mod failure;
+mod gathered;
 mod greet;
 mod headers;
 mod http;
+mod known;
+mod lent;
 mod log;
 mod message;
 mod name;

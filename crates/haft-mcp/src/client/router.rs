@@ -7,6 +7,7 @@ use super::{
     message::{self, Message, RpcError},
 };
 use crate::{
+    Front,
     frame::Id,
     lines::{Line, LineBuffer, Overlong},
 };
@@ -75,6 +76,7 @@ pub(crate) enum Arrival {
 pub(crate) struct Pulse {
     state: Mutex<Beat>,
     sink: Option<Arc<dyn Sink>>,
+    front: Option<Arc<dyn Front>>,
 }
 
 struct Beat {
@@ -85,8 +87,9 @@ struct Beat {
 }
 
 impl Pulse {
-    fn new(sink: Option<Arc<dyn Sink>>) -> Self {
-        Self { state: Mutex::new(Beat { last: Instant::now(), told: None, held: 0 }), sink }
+    fn new(asker: &Asker) -> Self {
+        let state = Mutex::new(Beat { last: Instant::now(), told: None, held: 0 });
+        Self { state, sink: asker.sink.clone(), front: asker.front.clone() }
     }
 
     /// Notes a sign of life.
@@ -118,6 +121,12 @@ impl Pulse {
 
     fn progress(&self, params: &Value) {
         self.beat();
+        if let Some(front) = &self.front {
+            if let Some(step) = params.as_object() {
+                front.progress(step);
+            }
+            return;
+        }
         let Some(sink) = &self.sink else { return };
         {
             let mut beat = self.lock();
@@ -186,12 +195,14 @@ pub(crate) struct Asker {
     pub(crate) sink: Option<Arc<dyn Sink>>,
     /// Whom the server may ask.
     pub(crate) person: Option<Arc<dyn Nested>>,
+    /// The client in front of haft that made the call, where one did.
+    pub(crate) front: Option<Arc<dyn Front>>,
 }
 
 struct Open {
     answer: oneshot::Sender<Answer>,
     pulse: Arc<Pulse>,
-    person: Option<Arc<dyn Nested>>,
+    asker: Asker,
 }
 
 #[derive(Default)]
@@ -222,14 +233,14 @@ impl Router {
     /// Why the connection is lost.
     pub(crate) fn open(self: &Arc<Self>, asker: Asker) -> Result<Ticket, String> {
         let (sender, answer) = oneshot::channel();
-        let pulse = Arc::new(Pulse::new(asker.sink));
+        let pulse = Arc::new(Pulse::new(&asker));
         let mut inner = self.lock();
         if let Some(why) = &inner.lost {
             return Err(why.clone());
         }
         inner.next += 1;
         let id = inner.next;
-        let open = Open { answer: sender, pulse: Arc::clone(&pulse), person: asker.person };
+        let open = Open { answer: sender, pulse: Arc::clone(&pulse), asker };
         inner.open.insert(id, open);
         drop(inner);
         Ok(Ticket { id, answer, pulse, router: Arc::clone(self) })
@@ -267,9 +278,12 @@ impl Router {
     }
 
     /// Whom a server may ask that asks by itself: whoever made the request it came with, else the last one made.
-    pub(crate) fn person(&self, about: Option<i64>) -> Option<(Arc<dyn Nested>, Arc<Pulse>)> {
+    pub(crate) fn person(&self, about: Option<i64>) -> Option<(Asker, Arc<Pulse>)> {
         let inner = self.lock();
-        let asked = |open: &Open| Some((Arc::clone(open.person.as_ref()?), Arc::clone(&open.pulse)));
+        let asked = |open: &Open| {
+            let has_any = open.asker.person.is_some() || open.asker.front.is_some();
+            has_any.then(|| (open.asker.clone(), Arc::clone(&open.pulse)))
+        };
         match about.and_then(|id| inner.open.get(&id)) {
             Some(open) => asked(open),
             None => inner.open.values().rev().find_map(asked),
@@ -340,7 +354,7 @@ impl Router {
             }
             Message::Notification { method, params } => match (method.as_str(), params) {
                 ("notifications/progress", Some(params)) => self.progress(&params),
-                ("notifications/message", Some(params)) => self.log.line(&logged(&params)),
+                ("notifications/message", Some(params)) => self.logged(&params, about),
                 (_, params) => self.arrive(Arrival::Notification { method, params }),
             },
         }
@@ -378,6 +392,15 @@ impl Router {
         match pulse {
             Some(pulse) => pulse.progress(params),
             None => self.log.count(|odd| &mut odd.unasked),
+        }
+    }
+
+    /// A line of the server's own log goes into that of this client, and to whoever made the call.
+    fn logged(&self, params: &Value, about: Option<i64>) {
+        self.log.line(&logged(params));
+        let front = self.person(about).and_then(|(asker, _)| asker.front);
+        if let (Some(front), Some(line)) = (front, params.as_object()) {
+            front.log(line);
         }
     }
 

@@ -10,6 +10,7 @@ use super::{
     failure,
     greet::{GreetError, Greeting, greet},
     http::{HttpLink, HttpOwner},
+    lent::Lends,
     log::ServerLog,
     pages::{self, Listing},
     registry::Registry,
@@ -18,7 +19,7 @@ use super::{
     upstream::UpstreamNote,
     wire::{CallError, Link, Wire},
 };
-use crate::era::Era;
+use crate::{Fronts, era::Era};
 use haft_core::{Cancel, Failure, Media};
 use serde_json::{Value, json};
 use std::{
@@ -98,6 +99,8 @@ pub(crate) struct Shared {
     /// Name and version of this client.
     pub(crate) client: Value,
     pub(crate) media: Arc<dyn Media>,
+    /// Who makes calls, where clients in front of haft do.
+    pub(crate) fronts: Fronts,
 }
 
 /// One server.
@@ -288,7 +291,7 @@ impl Server {
             }
         };
         let (client, capabilities) = (self.shared.client.clone(), self.capabilities());
-        Ok((Wire { link, router, client, capabilities }, arrivals))
+        Ok((Wire { link, router, client, capabilities, lends: self.lends() }, arrivals))
     }
 
     /// What this client can do for the server: ask a person, and name folders where the settings do. It lends no model.
@@ -300,6 +303,11 @@ impl Server {
             all.insert("roots".to_owned(), json!({}));
         }
         capabilities
+    }
+
+    /// What the settings let through to it.
+    pub(crate) fn lends(&self) -> Lends {
+        Lends::of(&self.config)
     }
 
     /// The rest of a start: hears what the server says by itself, and asks for its tools.

@@ -3,11 +3,13 @@
 use super::{
     call::answers,
     failure,
+    name::tool_name,
     pages::{self, Listing},
     router::Asker,
     server::{Peer, Server},
     wire::{Ask, CallError},
 };
+use crate::Front;
 use haft_core::{BoxFuture, Cancel, Failure, Nested};
 use serde_json::{Map, Value, json};
 use std::{
@@ -65,6 +67,8 @@ pub struct UpstreamRequest {
     pub params: Map<String, Value>,
     /// Whom the server may ask meanwhile.
     pub person: Option<Arc<dyn Nested>>,
+    /// The client in front of haft that asks, where one does.
+    pub front: Option<Arc<dyn Front>>,
     /// Ends it early.
     pub cancel: Cancel,
 }
@@ -90,6 +94,9 @@ pub enum UpstreamError {
 pub trait Upstream: Send + Sync {
     /// What the user calls it.
     fn name(&self) -> Arc<str>;
+
+    /// The name under which something of it stands beside that of others, a prompt for example.
+    fn shown(&self, own: &str) -> Arc<str>;
 
     /// What it said it can do when it last spoke, as it came; null where it hasn't spoken yet.
     fn capabilities(&self) -> Value;
@@ -168,24 +175,23 @@ impl Server {
     async fn asked(&self, request: UpstreamRequest) -> Result<Value, UpstreamError> {
         let peer = self.connected(&request.cancel).await.map_err(UpstreamError::Failed)?;
         let mut more = Map::new();
+        let asker = Asker { sink: None, person: request.person.clone(), front: request.front.clone() };
+        let may_ask = asker.person.is_some() || asker.front.is_some();
         for _ in 0..ROUNDS_MAX {
             let mut params = request.params.clone();
             params.extend(std::mem::take(&mut more));
-            let asker = Asker { sink: None, person: request.person.clone() };
             let ask = Ask {
                 is_modern: peer.is_modern(),
-                asker,
+                asker: asker.clone(),
                 idle: Some(self.config.limits.idle),
                 ..Ask::new(request.method, params, &request.cancel)
             };
             let result = peer.wire.ask(ask).await.map_err(|error| self.failed(request.method, error))?;
             let wants_more = result.get("resultType").and_then(Value::as_str) == Some("input_required");
-            match &request.person {
-                Some(person) if wants_more => {
-                    more = answers(self, &result, person).await.map_err(UpstreamError::Failed)?;
-                }
-                _ => return Ok(result),
+            if !wants_more || !may_ask {
+                return Ok(result);
             }
+            more = answers(self, &result, &asker).await.map_err(UpstreamError::Failed)?;
         }
         let text =
             format!("the server {} asked for more {ROUNDS_MAX} times and gave no answer", self.config.name);
@@ -224,6 +230,10 @@ impl Server {
 impl Upstream for Server {
     fn name(&self) -> Arc<str> {
         Arc::clone(&self.config.name)
+    }
+
+    fn shown(&self, own: &str) -> Arc<str> {
+        tool_name(&self.config.name, self.config.prefix.as_deref(), own)
     }
 
     fn capabilities(&self) -> Value {

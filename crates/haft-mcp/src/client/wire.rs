@@ -3,10 +3,12 @@
 use super::{
     headers::{self, ParamHeader},
     http::{HttpOwner, Outgoing, Sending},
+    lent::{self, Lends},
     message::RpcError,
     router::{Answer, Asker, Refusal, Router},
     stdio::Stdio,
 };
+use crate::Front;
 use haft_core::Cancel;
 use serde_json::{Map, Value, json};
 use std::{sync::Arc, time::Duration};
@@ -70,6 +72,8 @@ pub(crate) struct Wire {
     pub(crate) client: Value,
     /// What this client can do for a server.
     pub(crate) capabilities: Value,
+    /// What of a client in front of haft the server is told of.
+    pub(crate) lends: Lends,
 }
 
 impl Wire {
@@ -79,9 +83,10 @@ impl Wire {
     /// Dropping the future forgets the request without a word to the server; `Ask::cancel` tells it.
     pub(crate) async fn ask(&self, ask: Ask<'_>) -> Result<Value, CallError> {
         let lost = |why| CallError::Lost { why, may_have_run: false };
+        let front = ask.asker.front.clone();
         let mut ticket = self.router.open(ask.asker).map_err(lost)?;
         let (id, pulse) = (ticket.id, Arc::clone(&ticket.pulse));
-        let params = self.params(ask.params, id, ask.is_modern);
+        let params = self.params(ask.params, (id, ask.is_modern), front.as_ref());
         let headers =
             if ask.is_modern { headers::of_request(ask.method, &params, ask.wanted) } else { Vec::new() };
         let line = json!({"jsonrpc": "2.0", "id": id, "method": ask.method, "params": params}).to_string();
@@ -154,7 +159,12 @@ impl Wire {
         }
     }
 
-    fn params(&self, mut params: Map<String, Value>, id: i64, is_modern: bool) -> Value {
+    fn params(
+        &self,
+        mut params: Map<String, Value>,
+        (id, is_modern): (i64, bool),
+        front: Option<&Arc<dyn Front>>,
+    ) -> Value {
         let mut meta = match params.shift_remove("_meta") {
             Some(Value::Object(meta)) => meta,
             _ => Map::new(),
@@ -163,7 +173,11 @@ impl Wire {
         if is_modern {
             meta.insert("io.modelcontextprotocol/protocolVersion".to_owned(), json!(MODERN));
             meta.insert("io.modelcontextprotocol/clientInfo".to_owned(), self.client.clone());
-            meta.insert("io.modelcontextprotocol/clientCapabilities".to_owned(), self.capabilities.clone());
+            let capabilities = lent::capabilities(&self.capabilities, self.lends, front);
+            meta.insert("io.modelcontextprotocol/clientCapabilities".to_owned(), capabilities);
+            if let Some(level) = front.and_then(|front| front.log_level()) {
+                meta.insert("io.modelcontextprotocol/logLevel".to_owned(), Value::String(level));
+            }
         }
         params.insert("_meta".to_owned(), Value::Object(meta));
         Value::Object(params)

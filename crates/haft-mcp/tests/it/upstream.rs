@@ -1,7 +1,7 @@
 //! What servers behind haft have besides their tools, and their tools' questions, as a client in front sees it.
 
 use crate::{
-    kit::{Peer, modern, server},
+    kit::{OUTCOME, Peer, modern, server},
     web::Web,
 };
 use haft_core::{
@@ -102,8 +102,10 @@ struct Odd {
 
 impl Odd {
     fn tool(fronts: &Fronts) -> Arc<dyn AnyTool> {
-        let mut spec =
-            Spec::new("Odd-Tool", "Is odd.").with_permission(Permission::Auto).with_risk(Risk::Safe);
+        let mut spec = Spec::new("Odd-Tool", "Is odd.")
+            .with_permission(Permission::Auto)
+            .with_risk(Risk::Safe)
+            .concurrency_safe();
         spec.foreign = Some(Arc::new(json!({
             "title": "Odd", "name": "Odd-Tool", "inputSchema": {"type": "object", "x-b": 1, "x-a": 2},
             "icons": [{"src": "x:y"}],
@@ -264,6 +266,31 @@ async fn a_servers_question_goes_to_whoever_made_the_call() {
         (&error["code"], &error["data"]),
         (&json!(-32_021), &json!({"requiredCapabilities": {"elicitation": {}}}))
     );
+}
+
+#[tokio::test]
+async fn clients_that_stay_away_leave_the_others_their_place() {
+    let stage = Stage::new();
+    let web = Web::open(stage.server()).await;
+    let call = |state: Option<&Value>| {
+        let mut params = json!({"name": "Odd-Tool", "arguments": {"asks": true}});
+        if let Some(state) = state {
+            params["requestState"] = state.clone();
+            params["inputResponses"] = json!({"which": {"action": "accept", "content": {"which": "it"}}});
+        }
+        web.modern_as("tools/call", params, json!({"elicitation": {}}))
+    };
+    let mut states = Vec::new();
+    // More than run at once.
+    for _ in 0..12 {
+        let asked = call(None).await.json().await["result"].take();
+        assert_eq!(asked["resultType"], "input_required");
+        states.push(asked["requestState"].clone());
+    }
+    let first = call(states.first()).await.json().await["result"].take();
+    assert_eq!(first["_meta"][OUTCOME], "cancelled");
+    let last = call(states.last()).await.json().await["result"].take();
+    assert_eq!(last["content"][0]["text"], "it");
 }
 
 #[tokio::test]

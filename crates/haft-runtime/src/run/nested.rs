@@ -3,9 +3,12 @@
 use super::Lease;
 use crate::{approve::ANSWER_TIME, executor::Executor, lend::Parent};
 use haft_core::{BoxFuture, CallId, Ended, Filled, Form, Nested, Request, Why};
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    any::Any,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 use tokio::time::timeout;
 
@@ -31,6 +34,10 @@ impl Nested for NestedCalls {
         }
         let running = self.executor.start_inner(&self.parent, call, request);
         Box::pin(running)
+    }
+
+    fn pause(&self) -> Box<dyn Any + Send> {
+        Box::new(self.parent.watch.pause())
     }
 
     fn fill(&self, form: Form) -> BoxFuture<'static, Filled> {

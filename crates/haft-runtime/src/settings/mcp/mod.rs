@@ -80,6 +80,8 @@ pub struct McpSetting {
     pub concurrency: Option<u64>,
     /// Folders that it is told of.
     pub roots: Vec<Placed>,
+    /// Whether it is told of the folders of the client in front of haft, where it is told of no others.
+    pub pass_roots: bool,
     /// How it is kept in; none where it runs with all rights of the user.
     pub sandbox: Option<McpSandbox>,
     /// Single tools, by the names that the server gives them.
@@ -130,6 +132,7 @@ impl McpSetting {
             start_timeout_ms: None,
             concurrency: None,
             roots: Vec::new(),
+            pass_roots: false,
             sandbox: None,
             tools: BTreeMap::new(),
             origin,
@@ -190,6 +193,9 @@ impl McpSetting {
         }
         for root in &self.roots {
             add("root".to_owned(), &root.absolute);
+        }
+        if self.pass_roots {
+            add("roots".to_owned(), "those of the client in front");
         }
         parts
     }

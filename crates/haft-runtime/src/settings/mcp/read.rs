@@ -5,7 +5,7 @@ use crate::settings::{Place, load::placed, sandbox::network_of, section::Section
 use haft_core::{Credential, Reach, is_variable};
 use std::collections::BTreeMap;
 
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 23] = [
     "command",
     "args",
     "cwd",
@@ -24,6 +24,7 @@ const KEYS: [&str; 22] = [
     "startTimeoutMs",
     "concurrency",
     "roots",
+    "passRoots",
     "sandbox",
     "writable",
     "network",
@@ -201,6 +202,7 @@ fn with_rest(mut setting: McpSetting, section: &Section<'_>, place: &Place) -> M
     setting.start_timeout_ms = number("startTimeoutMs");
     setting.concurrency = number("concurrency");
     setting.roots = placed(section, "roots", place).into_iter().map(|set| set.value).collect();
+    setting.pass_roots = flag("passRoots", false);
     setting.sandbox = sandbox(section, place);
     if let Some(tools) = section.section("tools") {
         for (name, _) in tools.keys() {
@@ -313,7 +315,7 @@ mod tests {
     fn what_is_understood_arrives() {
         let text = "[mcp.servers.github]\nurl = 'https://x.example/mcp'\nheaders = { Authorization = 'Bearer ${KEY}' }\n\
                     prefix = ''\nscreen = 'off'\neager = true\nexposure = 'deferred'\ntimeoutMs = 3_000\n\
-                    maxTimeoutMs = 9_000\nstartTimeoutMs = 1_000\nconcurrency = 2\nuntrusted = false\n\
+                    maxTimeoutMs = 9_000\nstartTimeoutMs = 1_000\nconcurrency = 2\nuntrusted = false\npassRoots = true\n\
                     [mcp.servers.github.tools.\"get.issue\"]\ntitle = 'Issue'\nreadOnly = true\n\
                     [mcp.servers.files]\ncommand = ['npx', '-y', 'files']\nargs = ['.']\nenv = { A = 'B', C = 'secret:c' }\nenabled = false\n";
         let read = read(text);
@@ -321,7 +323,7 @@ mod tests {
         let github = &read.mcp["github"];
         assert_eq!((github.prefix.as_deref(), github.screen, github.eager), (Some(""), false, true));
         assert_eq!((github.timeout_ms, github.concurrency, github.untrusted), (Some(3_000), Some(2), false));
-        assert_eq!(github.tools["get.issue"].read_only, Some(true));
+        assert_eq!((github.tools["get.issue"].read_only, github.pass_roots), (Some(true), true));
         let files = &read.mcp["files"];
         let McpLaunch::Command { argv, env, .. } = &files.launch else { panic!("a command") };
         let words: Vec<&str> = argv.iter().map(|word| word.as_str()).collect();
