@@ -139,7 +139,9 @@ impl Bound for OddCall {
             let front = self.fronts.of(&cx).expect("somebody made the call");
             let refused = |error: RpcError| {
                 let text = error.message.clone();
-                front.refuse(error);
+                if error.code == RpcError::MISSING_CAPABILITY {
+                    front.refuse(error);
+                }
                 Failure::internal(text)
             };
             front.log(&object(json!({"level": "info", "data": {"own": 1}})));
