@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # Runs the official conformance suite of the Model Context Protocol: all that the
 # revisions 2025-11-25 and 2026-07-28 require of a server, against a fixture made of
-# haft's own crate, and against `haft serve mcp --http` with that fixture behind it.
+# haft's own crate, and against `haft serve mcp --http` with that fixture behind it;
+# and all that they require of a client, of haft's client of servers.
 # Installs the suite from the npm registry in the version pinned below, once; then
 # everything is offline. Prints one line per run; exits 1 if something that is
 # required fails, 2 if it can't be run here.
 #
-#     bench/conformance/run.sh               all
+#     bench/conformance/run.sh               all of these
 #     bench/conformance/run.sh direct        the fixture alone
 #     bench/conformance/run.sh behind        haft in front of it
+#     bench/conformance/run.sh client        haft as a client
 #
 #   HAFT_CONFORMANCE_DIR  where the suite and its reports are kept (default: target/conformance)
-#   HAFT_BIN, FIXTURE_BIN the programs (default: built here first)
+#   HAFT_BIN, FIXTURE_BIN, CLIENT_BIN  the programs (default: built here first)
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -22,12 +24,12 @@ NODE=node@24
 REVISIONS=(2025-11-25 2026-07-28)
 
 parts=("$@")
-if [ ${#parts[@]} -eq 0 ]; then parts=(direct behind); fi
+if [ ${#parts[@]} -eq 0 ]; then parts=(direct behind client); fi
 for part in "${parts[@]}"; do
   case $part in
-    direct | behind) ;;
+    direct | behind | client) ;;
     *)
-      echo "bench/conformance knows direct and behind, not $part" >&2
+      echo "bench/conformance knows direct, behind and client, not $part" >&2
       exit 2
       ;;
   esac
@@ -67,7 +69,12 @@ if [ -z "${HAFT_BIN:-}" ]; then
   (cd "$root" && cargo build --locked --release --bin haft) >&2
   HAFT_BIN=$target/release/haft
 fi
+if [ -z "${CLIENT_BIN:-}" ]; then
+  (cd "$root" && cargo build --locked --release -p haft-mcp --example conformance_client) >&2
+  CLIENT_BIN=$target/release/examples/conformance_client
+fi
 fixture=$(realpath "$FIXTURE_BIN")
+client=$(realpath "$CLIENT_BIN")
 haft=$(realpath "$HAFT_BIN")
 
 place=$(mktemp -d)
@@ -102,15 +109,18 @@ stop() {
   served=""
 }
 
-# check WHAT REVISION: runs what the revision requires of the server at `url`. What can't hold for a server
-# with another one behind it stands in expected.yaml, each with its reason.
+# check WHAT REVISION: runs what the revision requires of the server at `url`, or of the client. What can't hold
+# for a server with another one behind it, or for the client, stands in expected.yaml, each with its reason.
 failed=0
 check() {
-  local report=$kept/$1-$2 status=0 baseline=()
+  local report=$kept/$1-$2 status=0 against=()
   rm -rf "$report"
-  if [ "$1" = behind ]; then baseline=(--expected-failures "$here/expected.yaml"); fi
-  "$suite" server --url "$url" --requirements "$2" --output-dir "$report" "${baseline[@]}" \
-    >"$report.log" 2>&1 || status=$?
+  case $1 in
+    direct) against=(server --url "$url") ;;
+    behind) against=(server --url "$url" --expected-failures "$here/expected.yaml") ;;
+    client) against=(client --command "$client" --expected-failures "$here/expected.yaml") ;;
+  esac
+  "$suite" "${against[@]}" --requirements "$2" --output-dir "$report" >"$report.log" 2>&1 || status=$?
   local counted
   counted=$(grep -E '^Total:' "$report.log" | tail -n 1 || true)
   if [ "$status" -eq 0 ]; then
@@ -133,6 +143,7 @@ command = "$fixture"
 prefix = ""
 screen = "off"
 untrusted = false
+passRoots = true
 END
   cd "$place/workspace"
   HAFT_HOME=$place/home exec "$haft" --yes serve mcp --http 127.0.0.1:0 --no-token
@@ -144,6 +155,6 @@ for part in "${parts[@]}"; do
     behind) serve behind haft_in_front ;;
   esac
   for revision in "${REVISIONS[@]}"; do check "$part" "$revision"; done
-  stop
+  if [ -n "$served" ]; then stop; fi
 done
 exit "$failed"

@@ -7,6 +7,7 @@
 )]
 
 mod asks;
+mod behind;
 mod http;
 mod kit;
 mod stdio;

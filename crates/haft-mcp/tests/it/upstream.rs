@@ -17,8 +17,8 @@ use std::{
 use tokio::sync::broadcast;
 
 /// Servers that aren't there.
-struct Behind {
-    changes: broadcast::Sender<Change>,
+pub(crate) struct Behind {
+    pub(crate) changes: broadcast::Sender<Change>,
     subscribed: Arc<Mutex<Vec<String>>>,
 }
 
@@ -74,6 +74,7 @@ impl Upstreams for Behind {
                         json!({"messages": [{"role": "user", "content": {"type": "text", "text": which}}]}),
                     ))
                 }
+                "prompts/list" => Ok(object(json!({"prompts": [{"name": "p", "x-own": 1}]}))),
                 "completion/complete" => Ok(object(json!({"completion": {"values": ["a"]}}))),
                 _ => Ok(object(json!({}))),
             }
@@ -161,20 +162,21 @@ impl Bound for OddCall {
     }
 }
 
-struct Stage {
+/// A server with all of that.
+pub(crate) struct Stage {
     harness: Harness,
-    behind: Arc<Behind>,
+    pub(crate) behind: Arc<Behind>,
     fronts: Fronts,
 }
 
 impl Stage {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let (harness, behind, fronts) = (Harness::new(), Behind::new(), Fronts::new());
         harness.register(Odd::tool(&fronts));
         Self { harness, behind, fronts }
     }
 
-    fn server(&self) -> McpServer {
+    pub(crate) fn server(&self) -> McpServer {
         server(&self.harness).with_upstreams(self.behind.clone()).with_fronts(self.fronts.clone())
     }
 }
