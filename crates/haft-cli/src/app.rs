@@ -10,6 +10,7 @@ mod grants;
 mod home;
 mod keys;
 mod masker;
+pub(crate) mod mcp;
 pub(crate) mod passphrase;
 pub(crate) mod pins;
 mod renewal;
@@ -28,6 +29,7 @@ use crate::{
 };
 use grants::SavedGrants;
 use haft_core::{Approver, Clock, Credential, NoApprover, Permission, RealPath, StateFolder, World};
+use haft_mcp::Fronts;
 use haft_os::{Environment, OsFiles, OsProcesses, OsState, Sandbox, SystemClock, host};
 use haft_policy::{Action, Policy, Rule};
 use haft_runtime::{
@@ -66,6 +68,8 @@ pub(crate) struct App {
     pub(crate) problems: Vec<Problem>,
     /// The credentials that settings refer to.
     pub(crate) keys: Keys,
+    /// Who makes which call, where clients of the protocol do.
+    pub(crate) fronts: Fronts,
 }
 
 /// How long a session's process lives.
@@ -85,6 +89,19 @@ pub(crate) struct Live {
     pub(crate) session: Arc<Session>,
     /// The tools of the workspace; they go when this is dropped.
     pub(crate) tools: Tools,
+}
+
+impl Live {
+    /// Has the session see the tools of servers that nobody knew yet; what can't be had soon is passed over.
+    pub(crate) async fn meet(&self) {
+        self.tools.meet().await;
+        self.session.refresh();
+    }
+
+    /// Lets servers end by themselves.
+    pub(crate) async fn close(&self) {
+        self.tools.servers().close().await;
+    }
 }
 
 impl App {
@@ -107,7 +124,8 @@ impl App {
         problems.extend(said.grants(&place).1);
         problems.extend(said.problems);
         let keys = Keys::new(&environment, &home.state, &settings);
-        Ok(Self { common, environment, home, workspace, place, settings, trust, problems, keys })
+        let fronts = Fronts::new();
+        Ok(Self { common, environment, home, workspace, place, settings, trust, problems, keys, fronts })
     }
 
     /// The tools of the workspace, from every source.

@@ -5,13 +5,13 @@
 
 use super::{
     Lines, Screen,
-    clean::{clean, exact, one_line},
+    clean::{clean, one_line},
     lines::Mark,
     question::{self, Saves, Typed},
     style::dim,
     turns::Turns,
 };
-use haft_core::{Answer, Approver, BoxFuture, Question};
+use haft_core::{Answer, Approver, BoxFuture, Question, exact};
 use std::{
     io::{self, IsTerminal},
     sync::Arc,

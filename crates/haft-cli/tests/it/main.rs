@@ -25,6 +25,7 @@ mod rules;
 mod sandbox;
 mod secrets;
 mod serving;
+mod serving_http;
 mod stored;
 mod taint;
 mod terminal;

@@ -1,0 +1,119 @@
+//! A server that is a process of its own, spoken with over its standard streams.
+//!
+//! The process and all it starts belong to whoever started it: they end with the connection, and with haft.
+
+use super::{log::ServerLog, router::Router};
+use crate::lines::{LINE_MAX_BYTES, LineBuffer};
+use haft_core::{Cancel, Command, Exit, Failure, Processes, Status, Stdio as Stream, StopReason};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::{
+    sync::{mpsc, watch},
+    task::AbortHandle,
+    time::timeout,
+};
+
+/// How many messages may wait for a server that doesn't read.
+const INPUT_MAX: usize = 32;
+/// How long a server may take to end once its input is closed, before it is told to.
+const CLOSE_TIME: Duration = Duration::from_millis(1_500);
+/// How long its end is waited for after that; killing takes 2 s.
+const STOP_TIME: Duration = Duration::from_secs(4);
+
+/// The process and the ends of its streams.
+pub(crate) struct Stdio {
+    input: Mutex<Option<mpsc::Sender<Vec<u8>>>>,
+    cancel: Cancel,
+    over: watch::Receiver<bool>,
+    task: AbortHandle,
+}
+
+impl Stdio {
+    /// Starts it. What it says goes to `router`, what it says beside the protocol to `log`. Must be called within the
+    /// tokio runtime.
+    pub(crate) fn start(
+        command: Command,
+        processes: Arc<dyn Processes>,
+        router: Arc<Router>,
+        log: Arc<ServerLog>,
+    ) -> Self {
+        let (input, receiver) = mpsc::channel(INPUT_MAX);
+        let (ended, over) = watch::channel(false);
+        let cancel = Cancel::new();
+        let stop = cancel.clone();
+        let task = tokio::spawn(async move {
+            let mut buffer = LineBuffer::new(LINE_MAX_BYTES);
+            let exit = {
+                let mut take = |stream: Stream, bytes: &[u8]| match stream {
+                    Stream::Out => router.bytes(&mut buffer, bytes),
+                    Stream::Err => log.stderr(bytes),
+                };
+                processes.converse(command, receiver, &stop, &mut take).await
+            };
+            router.end(&mut buffer);
+            router.lose(&in_words(&exit));
+            let _ = ended.send(true);
+        });
+        Self { input: Mutex::new(Some(input)), cancel, over, task: task.abort_handle() }
+    }
+
+    /// Sends a line; waits where the server doesn't read.
+    ///
+    /// # Errors
+    /// The server takes no more.
+    pub(crate) async fn send(&self, line: String) -> Result<(), String> {
+        let input = self.input.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(input) = input else { return Err("it was told to end".to_owned()) };
+        let mut bytes = line.into_bytes();
+        bytes.push(b'\n');
+        input.send(bytes).await.map_err(|_| "it has closed its input".to_owned())
+    }
+
+    /// Sends a line if the server takes it now; else it is dropped.
+    pub(crate) fn push(&self, line: String) {
+        let input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(input) = &*input {
+            let mut bytes = line.into_bytes();
+            bytes.push(b'\n');
+            // A server that doesn't read wants to know nothing.
+            let _ = input.try_send(bytes);
+        }
+    }
+
+    /// Closes its input, then has it stopped, then killed.
+    pub(crate) async fn stop(&self) {
+        drop(self.input.lock().unwrap_or_else(PoisonError::into_inner).take());
+        if !self.has_ended_within(CLOSE_TIME).await {
+            self.cancel.fire();
+            self.has_ended_within(STOP_TIME).await;
+        }
+        self.task.abort();
+    }
+
+    async fn has_ended_within(&self, time: Duration) -> bool {
+        let mut over = self.over.clone();
+        timeout(time, over.wait_for(|over| *over)).await.is_ok()
+    }
+}
+
+impl Drop for Stdio {
+    fn drop(&mut self) {
+        // Its tree is killed with it.
+        self.task.abort();
+    }
+}
+
+/// How it ended.
+fn in_words(exit: &Result<Exit, Failure>) -> String {
+    match exit {
+        Err(failure) => failure.text.clone(),
+        Ok(exit) => match (exit.reason, exit.status) {
+            (StopReason::Cancelled | StopReason::Deadline, _) => "it was told to end".to_owned(),
+            (StopReason::Itself, Status::Code(0)) => "it ended by itself".to_owned(),
+            (StopReason::Itself, Status::Code(code)) => format!("it exited with code {code}"),
+            (StopReason::Itself, Status::Signal(signal)) => format!("it was killed by signal {signal}"),
+        },
+    }
+}
