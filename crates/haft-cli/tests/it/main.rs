@@ -16,6 +16,7 @@ mod explain;
 mod folders;
 mod import;
 mod masking;
+mod mcp;
 mod permissions;
 mod place;
 mod reports;
