@@ -433,6 +433,19 @@ pub(crate) enum McpCommand {
         /// Its name
         name: String,
     },
+    /// Log in to a server over HTTP: a page to open, and tokens that are stored and renewed
+    Login {
+        /// Its name
+        name: String,
+        /// Also where it asks for none, or one is there
+        #[arg(long)]
+        again: bool,
+    },
+    /// Forget the tokens of a server
+    Logout {
+        /// Its name
+        name: String,
+    },
     /// Take a server out of the settings
     Remove {
         /// Its name
@@ -584,7 +597,7 @@ pub(crate) struct DoctorArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Start the servers of .mcp.json, and say whether they answer
+    /// Start the MCP servers that are programs, and say whether they answer
     #[arg(long)]
     pub(crate) mcp: bool,
 }

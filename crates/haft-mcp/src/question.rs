@@ -135,6 +135,9 @@ fn effects(effects: &Effects<RealPath>) -> Vec<String> {
             Touch::Server(name) => field("asks", &format!("the server {name}")),
             Touch::Session(_) => Vec::new(),
             Touch::Unconfined => field("sandbox", "none: it may change and reach whatever you may"),
+            Touch::Outlives => {
+                field("lives on", "after the session has ended, until it ends or is stopped by hand")
+            }
         });
     }
     let left_out = shown.count().saturating_sub(TOUCHES_MAX);

@@ -5,12 +5,12 @@
 //! as the user approved it".
 
 use super::{App, folders::media};
-use haft_core::{Allowance, Clock, Command, Credential, Exposure, RealPath};
+use haft_core::{Allowance, Clock, Command, Credential, Credentials, Exposure, RealPath, WebUrl};
 use haft_mcp::{
     ServerInfo,
     client::{
-        CALL_TIMEOUT, CONCURRENCY, ClientSetup, Endpoint, IDLE_TIMEOUT, Limits, McpClients, START_TIMEOUT,
-        ServerConfig, Transport,
+        CALL_TIMEOUT, CONCURRENCY, ClientSetup, Endpoint, IDLE_TIMEOUT, Limits, McpClients, OAuth,
+        OAuthSetup, OwnClient, START_TIMEOUT, ServerConfig, Tokens, Transport,
     },
 };
 use haft_os::{OsHttp, OsProcesses, SystemClock, host};
@@ -27,6 +27,10 @@ use std::{path::Path, sync::Arc, time::Duration};
 pub(crate) const LIST: &str = ".mcp.json";
 /// More than that is no list of servers.
 const LIST_MAX_BYTES: u64 = 1024 * 1024;
+/// Says to a server how many servers of haft's it stands behind.
+const DEPTH: &str = "HAFT_SERVER_DEPTH";
+/// So many may stand behind each other; more of them start each other in circles.
+const DEPTH_MAX: u8 = 3;
 /// Under which the problems of all servers are listed.
 const SOURCE: &str = "mcp";
 
@@ -37,6 +41,8 @@ pub(crate) enum Standing {
     InUse,
     /// It is switched off.
     Off,
+    /// It is haft, listed for other tools.
+    Own,
     /// It came with the workspace, and the user hasn't approved it as it is; with what changed since they did.
     Unapproved(Option<String>),
     /// It can't be used as it is written.
@@ -51,7 +57,9 @@ pub(crate) struct Listed {
     pub(crate) setting: McpSetting,
     /// Whether it is used.
     pub(crate) standing: Standing,
-    config: Option<ServerConfig>,
+    pub(crate) config: Option<ServerConfig>,
+    /// Its login, of one that is reached over HTTP and brings no header of its own for that.
+    pub(crate) oauth: Option<Arc<OAuth>>,
 }
 
 impl App {
@@ -85,6 +93,8 @@ impl App {
             let is_approved = known.is_some_and(|pin| pin.hash == launch_hash(&parts));
             let (standing, config) = if !setting.enabled {
                 (Standing::Off, None)
+            } else if setting.foreign && is_haft(&setting.launch) {
+                (Standing::Own, None)
             } else if setting.needs_approval() && !is_approved {
                 (Standing::Unapproved(known.map(|pin| pin.changes_of(&parts))), None)
             } else {
@@ -93,7 +103,8 @@ impl App {
                     Err(why) => (Standing::Broken(why), None),
                 }
             };
-            Listed { name, setting, standing, config }
+            let (config, oauth) = config.map_or((None, None), |(config, oauth)| (Some(config), oauth));
+            Listed { name, setting, standing, config, oauth }
         });
         (listed.collect(), problems)
     }
@@ -149,7 +160,19 @@ impl App {
     }
 
     /// What a server is to its client: names filled in, paths real.
-    fn mcp_config(&self, name: &str, setting: &McpSetting) -> Result<ServerConfig, String> {
+    fn mcp_config(
+        &self,
+        name: &str,
+        setting: &McpSetting,
+    ) -> Result<(ServerConfig, Option<Arc<OAuth>>), String> {
+        let mut oauth = None;
+        let depth = self.environment.get(DEPTH).and_then(|depth| depth.parse::<u8>().ok()).unwrap_or(0);
+        if depth >= DEPTH_MAX {
+            return Err(
+                "haft is itself a server of haft's, several times over: they start each other in circles"
+                    .to_owned(),
+            );
+        }
         let transport = match &setting.launch {
             McpLaunch::Command { argv, folder, env } => {
                 let argv = argv.iter().map(|word| self.filled(word)).collect::<Result<Vec<_>, _>>()?;
@@ -162,9 +185,11 @@ impl App {
                 for (variable, value) in env {
                     command.env.push((variable.clone(), self.filled(value)?));
                 }
+                command.env.push((DEPTH.to_owned(), (depth + 1).to_string()));
                 command.confined = setting.sandbox.as_ref().map(|_| Allowance::default());
                 let passed = self.settings.pass_env.iter().map(|set| set.value.clone());
-                let mut processes = OsProcesses::new(self.environment.clone().pass(passed));
+                let mut processes =
+                    OsProcesses::new(self.environment.clone().pass(passed)).limited_to(self.limits());
                 if let Some(sandbox) = &setting.sandbox {
                     processes = processes.confined_by(self.server_sandbox(sandbox));
                 }
@@ -177,12 +202,16 @@ impl App {
                 }
                 let http = Arc::new(OsHttp::default());
                 let (url, older) = (self.filled(url)?, *older);
-                Transport::Http(Endpoint { url, headers: filled, older, http, tokens: None })
+                if !filled.iter().any(|(header, _)| header.eq_ignore_ascii_case("authorization")) {
+                    oauth = Some(Arc::new(self.oauth(name, &url, setting)?));
+                }
+                let tokens = oauth.clone().map(|oauth| -> Arc<dyn Tokens> { oauth });
+                Transport::Http(Endpoint { url, headers: filled, older, http, tokens })
             }
         };
         let millis = |set: Option<u64>, usual: Duration| set.map_or(usual, Duration::from_millis);
         let concurrency = setting.concurrency.and_then(|most| usize::try_from(most).ok());
-        Ok(ServerConfig {
+        let config = ServerConfig {
             parts: setting.parts(),
             prefix: setting.prefix.clone(),
             screen: setting.screen,
@@ -199,7 +228,40 @@ impl App {
             pass_roots: setting.pass_roots,
             tools: setting.tools.clone(),
             ..ServerConfig::new(name, transport)
-        })
+        };
+        Ok((config, oauth))
+    }
+
+    /// The login of a server over HTTP.
+    fn oauth(&self, name: &str, url: &str, setting: &McpSetting) -> Result<OAuth, String> {
+        let url = WebUrl::parse(url).map_err(|failure| failure.text)?;
+        let secret = setting.login.client_secret.as_ref();
+        let secret =
+            secret.map(|secret| self.keys.find(secret)).transpose().map_err(|failure| failure.text)?;
+        let client = setting.login.client_id.clone().map(|id| OwnClient { id, secret });
+        let store: Arc<dyn Credentials> = self.keys.vault.clone();
+        Ok(OAuth::new(OAuthSetup {
+            name: name.into(),
+            store,
+            http: Arc::new(OsHttp::public_and([url.host().to_owned()])),
+            url,
+            clock: Arc::new(SystemClock),
+            random: host::random,
+            client,
+            scope: setting.login.scope.clone(),
+        }))
+    }
+
+    /// One server alone, its tools in no catalogue that anybody else sees.
+    pub(crate) fn alone(&self, config: ServerConfig) -> McpClients {
+        let setup = ClientSetup {
+            catalogue: Catalogue::new(),
+            state: None,
+            media: media(self),
+            info: ServerInfo::default(),
+            fronts: self.fronts.clone(),
+        };
+        McpClients::new(setup, vec![config])
     }
 
     /// A text with the values of its names.
@@ -215,7 +277,7 @@ impl Listed {
         let name = &self.name;
         let reached = self.reached();
         let (text, fix) = match &self.standing {
-            Standing::InUse | Standing::Off => return None,
+            Standing::InUse | Standing::Off | Standing::Own => return None,
             Standing::Unapproved(None) => (
                 format!("the server \"{name}\" came with the workspace and isn't started: {reached}"),
                 format!("look at it; if it is what you want, run: haft mcp approve {name}"),
@@ -248,6 +310,16 @@ impl Listed {
     pub(crate) fn reached(&self) -> String {
         self.setting.parts().into_iter().next().map(|(_, text)| text).unwrap_or_default()
     }
+}
+
+/// `haft serve mcp`, which a list for other tools commonly names.
+fn is_haft(launch: &McpLaunch) -> bool {
+    let McpLaunch::Command { argv, .. } = launch else { return false };
+    let [program, rest @ ..] = argv.as_slice() else { return false };
+    let is_program = Path::new(program.as_str()).file_stem().is_some_and(|name| name == "haft");
+    is_program
+        && rest.iter().any(|word| word.as_str() == "serve")
+        && rest.iter().any(|word| word.as_str() == "mcp")
 }
 
 /// What an approval holds for.

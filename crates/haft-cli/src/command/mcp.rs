@@ -1,6 +1,6 @@
 //! `haft mcp`: servers whose tools are used here.
 
-use super::{block_on, settings_file::SettingsFile};
+use super::{block_on, mcp_login, settings_file::SettingsFile};
 use crate::{
     app::{
         App,
@@ -35,6 +35,8 @@ pub(super) fn mcp(app: &App, args: &McpArgs) -> anyhow::Result<Status> {
         McpCommand::Approve { name: Some(name), .. } => approve(app, &find(app, name)?, args.json),
         McpCommand::Approve { name: None, .. } => approve_all(app, args.json),
         McpCommand::Test { name } => test(app, name, args.json),
+        McpCommand::Login { name, again } => mcp_login::login(app, &usable(app, name)?, *again, args.json),
+        McpCommand::Logout { name } => mcp_login::logout(&find(app, name)?, args.json),
         McpCommand::Remove { name } => remove(app, name, args.json),
     }
 }
@@ -76,7 +78,7 @@ fn list(app: &App, json: bool) -> anyhow::Result<Status> {
             Standing::Unapproved(_) => {
                 print::note(&format!("{} waits for: haft mcp approve {}", server.name, server.name));
             }
-            Standing::InUse | Standing::Off => {}
+            Standing::InUse | Standing::Off | Standing::Own => {}
         }
     }
     for problem in &problems {
@@ -89,6 +91,7 @@ fn state(standing: &Standing) -> &'static str {
     match standing {
         Standing::InUse => "in use",
         Standing::Off => "off",
+        Standing::Own => "haft itself",
         Standing::Unapproved(None) => "not approved",
         Standing::Unapproved(Some(_)) => "changed",
         Standing::Broken(_) => "broken",
@@ -248,10 +251,7 @@ fn approve(app: &App, server: &Listed, json: bool) -> anyhow::Result<Status> {
             let fix = format!("it is used already; look at it with: haft mcp test {name}");
             return Err(Trouble::usage(what, fix).into());
         }
-        Standing::Off => {
-            let what = format!("the server \"{name}\" is switched off");
-            return Err(Trouble::usage(what, "switch it on first, where it is written").into());
-        }
+        Standing::Off | Standing::Own => return Err(unused(server).into()),
         Standing::InUse | Standing::Broken(_) => {
             if json {
                 print::json(&json!({"name": name, "approved": true, "changed": false}))?;
@@ -275,6 +275,17 @@ fn approve(app: &App, server: &Listed, json: bool) -> anyhow::Result<Status> {
         )));
     }
     Ok(Status::Completed)
+}
+
+/// Why a server that is meant not to be used isn't.
+fn unused(server: &Listed) -> Trouble {
+    let name = &server.name;
+    if server.standing == Standing::Own {
+        let what = format!("the server \"{name}\" is haft itself, listed for other tools");
+        return Trouble::usage(what, "nothing is to be done: its tools are here already");
+    }
+    let what = format!("the server \"{name}\" is switched off");
+    Trouble::usage(what, "switch it on first, where it is written")
 }
 
 /// What would be let start, with what hides in it.
@@ -328,23 +339,26 @@ fn confirm(name: &str) -> anyhow::Result<()> {
     }
 }
 
-fn test(app: &App, name: &str, json: bool) -> anyhow::Result<Status> {
+/// The server of that name, if it may be started.
+fn usable(app: &App, name: &str) -> anyhow::Result<Listed> {
     let server = find(app, name)?;
-    match &server.standing {
-        Standing::InUse => {}
-        Standing::Off => {
-            let what = format!("the server \"{name}\" is switched off");
-            return Err(Trouble::usage(what, "switch it on first, where it is written").into());
-        }
-        Standing::Unapproved(_) => {
-            let what = format!("the server \"{name}\" came with the workspace and isn't approved");
-            return Err(Trouble::usage(what, format!("look at it with: haft mcp approve {name}")).into());
-        }
-        Standing::Broken(why) => {
-            let what = format!("the server \"{name}\" can't be used: {why}");
-            return Err(Trouble::usage(what, "correct what is written of it").into());
-        }
-    }
+    let (what, fix) = match &server.standing {
+        Standing::InUse => return Ok(server),
+        Standing::Off | Standing::Own => return Err(unused(&server).into()),
+        Standing::Unapproved(_) => (
+            format!("the server \"{name}\" came with the workspace and isn't approved"),
+            format!("look at it with: haft mcp approve {name}"),
+        ),
+        Standing::Broken(why) => (
+            format!("the server \"{name}\" can't be used: {why}"),
+            "correct what is written of it".to_owned(),
+        ),
+    };
+    Err(Trouble::usage(what, fix).into())
+}
+
+fn test(app: &App, name: &str, json: bool) -> anyhow::Result<Status> {
+    usable(app, name)?;
     let tools = app.tools()?;
     // What it said before would hide what it says now.
     tools.servers().forget(name)?;

@@ -1,11 +1,11 @@
 //! Reads `[mcp.servers.NAME]`.
 
-use super::{McpLaunch, McpSandbox, McpSetting, McpToolSetting, Template};
+use super::{McpLaunch, McpLogin, McpSandbox, McpSetting, McpToolSetting, Template};
 use crate::settings::{Place, load::placed, sandbox::network_of, section::Section};
 use haft_core::{Credential, Reach, is_variable};
 use std::collections::BTreeMap;
 
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 27] = [
     "command",
     "args",
     "cwd",
@@ -29,6 +29,10 @@ const KEYS: [&str; 23] = [
     "writable",
     "network",
     "tools",
+    "oauthClientId",
+    "oauthClientSecret",
+    "oauthScope",
+    "oauthPort",
 ];
 const TOOL_KEYS: [&str; 9] = [
     "title",
@@ -204,6 +208,7 @@ fn with_rest(mut setting: McpSetting, section: &Section<'_>, place: &Place) -> M
     setting.roots = placed(section, "roots", place).into_iter().map(|set| set.value).collect();
     setting.pass_roots = flag("passRoots", false);
     setting.sandbox = sandbox(section, place);
+    setting.login = login(section);
     if let Some(tools) = section.section("tools") {
         for (name, _) in tools.keys() {
             if let Some(tool) = tools.section(name) {
@@ -212,6 +217,23 @@ fn with_rest(mut setting: McpSetting, section: &Section<'_>, place: &Place) -> M
         }
     }
     setting
+}
+
+fn login(section: &Section<'_>) -> McpLogin {
+    let port = section.number("oauthPort").and_then(|set| match u16::try_from(set.value) {
+        Ok(port) => Some(port),
+        Err(_) => {
+            let text = format!("{} is no port", set.value);
+            section.document.problem(set.origin.line, text, "write a number up to 65535");
+            None
+        }
+    });
+    McpLogin {
+        client_id: section.text("oauthClientId").map(|set| set.value),
+        client_secret: section.credential("oauthClientSecret", "oauthClientSecretEnv"),
+        scope: section.text("oauthScope").map(|set| set.value),
+        port,
+    }
 }
 
 /// `"on"` or `"off"`; a flag is understood too.
@@ -301,6 +323,13 @@ mod tests {
                 "readOnly",
             ),
             ("[mcp.servers.\"\"]\ncommand = 'a'", 1, "it is empty", "rename"),
+            ("[mcp.servers.x]\nurl = 'https://x'\noauthPort = 70000", 3, "is no port", "up to 65535"),
+            (
+                "[mcp.servers.x]\nurl = 'https://x'\noauthClientSecret = 'sk-1'",
+                3,
+                "oauthClientSecret",
+                "secret:",
+            ),
         ];
         for (text, line, says, fix) in cases {
             let problems = read(text).problems;
