@@ -35,10 +35,10 @@ pub(super) enum InputNews {
 impl Input {
     /// What a command is given from its start, then what comes over `more` or else its tether.
     pub(super) fn new(pipe: Sender, command: &Command, more: Option<ProcessInput>) -> Self {
-        let tether = || command.tether.clone().filter(Tether::takes_input);
-        let more = match more {
-            Some(pieces) => More::Pieces(pieces),
-            None => tether().map_or(More::Nowhere, More::Tether),
+        let more = match (more, command.tether.clone().filter(Tether::takes_input)) {
+            (Some(pieces), _) => More::Pieces(pieces),
+            (None, Some(tether)) => More::Tether(tether),
+            (None, None) => More::Nowhere,
         };
         let is_terminal = command.terminal.is_some();
         Self { pipe, piece: command.stdin.clone(), written: 0, more, is_terminal }

@@ -79,8 +79,11 @@ impl Masks {
             Value::Object(fields) => {
                 let (has_type, has_uri) = (fields.contains_key("mimeType"), fields.contains_key("uri"));
                 for (name, field) in fields {
+                    // The name of a list of texts is that of each of them.
+                    let is_texts =
+                        matches!(&*field, Value::Array(items) if items.iter().all(Value::is_string));
                     match field {
-                        Value::Array(_) | Value::Object(_) => self.foreign(field),
+                        Value::Array(_) | Value::Object(_) if !is_texts => self.foreign(field),
                         _ if has_type && name == "data" || has_uri && name == "blob" => {}
                         _ => self.field(name, field),
                     }
