@@ -1,8 +1,8 @@
 //! What a tool is given for one call.
 
 use crate::{
-    BoxFuture, CallId, Cancel, Change, Ended, Failure, JobView, Jobs, PathArg, Progress, RealPath, Request,
-    Seen, Shape, Truncation, World, output::ChangedBy,
+    BoxFuture, CallId, Cancel, Change, Ended, Failure, Filled, Form, JobView, Jobs, PathArg, Progress,
+    RealPath, Request, Seen, Shape, Truncation, World, output::ChangedBy,
 };
 use serde_json::Value;
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
@@ -60,11 +60,16 @@ pub trait SessionView: Send + Sync {
     }
 }
 
-/// Makes further calls through the one call path. Only for tools whose effects are
-/// [`crate::Effects::Delegated`]; for others each call is refused.
+/// What a running tool may ask of whoever made the call.
 pub trait Nested: Send + Sync {
-    /// Makes a call inside this one.
+    /// Makes a call inside this one, through the one call path. Only for tools whose effects are
+    /// [`crate::Effects::Delegated`]; for others each call is refused.
     fn call(&self, request: Request) -> BoxFuture<'static, Ended>;
+
+    /// Has a person fill in a form; the call's time stands still meanwhile. Declined where nobody can.
+    fn fill(&self, _form: Form) -> BoxFuture<'static, Filled> {
+        Box::pin(std::future::ready(Filled::Declined))
+    }
 }
 
 /// Where progress and long output go.

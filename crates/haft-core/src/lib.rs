@@ -15,6 +15,7 @@ mod effects;
 mod event;
 mod failure;
 mod files;
+mod hidden;
 mod http;
 mod job;
 mod media;
@@ -32,7 +33,7 @@ mod tool;
 mod web;
 mod world;
 
-pub use approve::{Answer, Approver, NoApprover, Preview, Question};
+pub use approve::{Answer, Approver, Filled, Form, NoApprover, Preview, Question};
 pub use build::{ToolBuilder, tool};
 pub use call::{CallId, Ended, Input, Outcome, Request, TraceStep, Why};
 pub use cancel::Cancel;
@@ -48,6 +49,7 @@ pub use files::{
     Entry, FileKind, FileLock, FileOp, Files, GrepHit, GrepLine, GrepQuery, Listing, Skip, Stat, WalkOptions,
     WalkReport, WriteMode,
 };
+pub use hidden::is_hidden;
 pub use http::{Http, HttpBody, HttpRequest, HttpResponse};
 pub use job::{Job, JobOrder, JobView, JobWait, Jobs, NoJobs, Waited};
 pub use media::{Image, ImageLimits, Media, NoMedia, PageRange, PdfPage, PdfText};

@@ -1,5 +1,6 @@
 //! Text of strangers made fit for a terminal. Pure.
 
+use haft_core::is_hidden;
 use std::fmt::Write;
 
 /// Takes out terminal escapes, control characters and characters that hide or reorder others; line breaks and
@@ -48,22 +49,6 @@ pub(crate) fn one_line(text: &str, max: usize) -> String {
     let mut cut: String = line.chars().take(max.saturating_sub(1)).collect();
     cut.push('…');
     cut
-}
-
-/// Characters without looks of their own, and those that turn the direction of others.
-fn is_hidden(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-        | '\u{fe00}'..='\u{fe0f}'
-        | '\u{fff0}'..='\u{fffb}'
-        | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// What comes after an ESC and the sequence it starts.

@@ -172,6 +172,7 @@ fn effects(effects: &Effects<RealPath>) -> Vec<String> {
             Touch::Read(at) => field("reads", &path(at)),
             Touch::ReadTree(at) => field("reads in", &path(at)),
             Touch::Host(host) => field("contacts", host),
+            Touch::Server(name) => field("asks", &format!("the server {name}")),
             Touch::Session(_) => Vec::new(),
             Touch::Unconfined => field("sandbox", "none: it may change and reach whatever you may"),
             Touch::Outlives => {
