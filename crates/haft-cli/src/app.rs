@@ -10,6 +10,7 @@ mod grants;
 mod home;
 mod keys;
 mod masker;
+pub(crate) mod mcp;
 pub(crate) mod passphrase;
 pub(crate) mod pins;
 mod renewal;
@@ -85,6 +86,19 @@ pub(crate) struct Live {
     pub(crate) session: Arc<Session>,
     /// The tools of the workspace; they go when this is dropped.
     pub(crate) tools: Tools,
+}
+
+impl Live {
+    /// Has the session see the tools of servers that nobody knew yet; what can't be had soon is passed over.
+    pub(crate) async fn meet(&self) {
+        self.tools.meet().await;
+        self.session.refresh();
+    }
+
+    /// Lets servers end by themselves.
+    pub(crate) async fn close(&self) {
+        self.tools.servers().close().await;
+    }
 }
 
 impl App {

@@ -83,6 +83,8 @@ pub(crate) enum Command {
     Permissions(PermissionsArgs),
     /// Rule files
     Rules(RulesArgs),
+    /// Servers of the Model Context Protocol whose tools are used here
+    Mcp(McpArgs),
     /// Take over what another tool was allowed
     Import(ImportArgs),
     /// Mark the workspace as your own
@@ -366,6 +368,78 @@ pub(crate) enum RulesCommand {
     },
 }
 
+/// `haft mcp`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct McpArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<McpCommand>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What to do with servers.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum McpCommand {
+    /// The servers that are named, where, and whether they are used
+    List,
+    /// Name a server in the settings; without a flag in your own, for all workspaces
+    #[command(override_usage = MCP_ADD_USAGE)]
+    Add(McpAddArgs),
+    /// Let a server that came with the workspace be started as it is
+    Approve {
+        /// Its name
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        name: Option<String>,
+        /// All that wait for it, one after another
+        #[arg(long)]
+        all: bool,
+    },
+    /// Start a server, and show what it says and what it does that it shouldn't
+    Test {
+        /// Its name
+        name: String,
+    },
+    /// Take a server out of the settings
+    Remove {
+        /// Its name
+        name: String,
+    },
+}
+
+const MCP_ADD_USAGE: &str =
+    "haft mcp add [FLAGS] NAME URL\n       haft mcp add [FLAGS] NAME -- PROGRAM [ARGUMENT]...";
+
+/// `haft mcp add`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct McpAddArgs {
+    /// What to call it: it stands in the names of its tools
+    pub(crate) name: String,
+    /// Its address, or the program that it is with its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "URL|PROGRAM")]
+    pub(crate) words: Vec<String>,
+    /// An environment variable that it gets; NAME=OTHER gives it under another name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) env: Vec<String>,
+    /// A header that is sent to it, with secrets named: "Authorization: Bearer ${GITHUB_TOKEN}"
+    #[arg(long, value_name = "NAME: VALUE")]
+    pub(crate) header: Vec<String>,
+    /// The folder that it starts in [default: the workspace's root]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<String>,
+    /// It only speaks the older form of HTTP, with a stream and a second address
+    #[arg(long)]
+    pub(crate) sse: bool,
+    /// What stands before the names of its tools [default: mcp__NAME__]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) prefix: Option<String>,
+    /// Start it with the session, not with the first call
+    #[arg(long)]
+    pub(crate) eager: bool,
+    #[command(flatten)]
+    pub(crate) place: RulePlace,
+}
+
 /// `haft import`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ImportArgs {
@@ -383,6 +457,18 @@ pub(crate) enum ImportCommand {
         write: bool,
         /// A settings file, or a folder that holds one [default: this workspace's and your own]
         #[arg(long, value_name = "PATH")]
+        from: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Servers that other tools were set up with; only shows what they come to, unless --write
+    Mcp {
+        /// Write them to your own settings
+        #[arg(long)]
+        write: bool,
+        /// A list of servers [default: where other tools keep theirs]
+        #[arg(long, value_name = "FILE")]
         from: Option<PathBuf>,
         /// Print JSON
         #[arg(long)]
@@ -512,6 +598,26 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_a_servers_name_is_its_own() {
+        let parsed = |words: &[&str]| {
+            let Some(Command::Mcp(args)) = Cli::try_parse_from(words).unwrap().command else {
+                panic!("no mcp")
+            };
+            let Some(McpCommand::Add(add)) = args.command else { panic!("no add") };
+            (add.name, add.words, add.env, args.json)
+        };
+        let (name, words, env, json) = parsed(&[
+            "haft", "mcp", "add", "--json", "--env", "TOKEN", "files", "--", "npx", "-y", "files", "--json",
+            ".",
+        ]);
+        assert_eq!((name.as_str(), json), ("files", true));
+        assert_eq!(words, ["npx", "-y", "files", "--json", "."]);
+        assert_eq!(env, ["TOKEN"]);
+        let (_, words, ..) = parsed(&["haft", "mcp", "add", "x", "https://x.example/mcp"]);
+        assert_eq!(words, ["https://x.example/mcp"]);
+    }
+
+    #[test]
     fn unknown_flags_and_modes_are_wrong_usage() {
         let wrong = [
             vec!["haft", "permissions", "allow", "--user", "--local", "x"],
@@ -523,6 +629,9 @@ mod tests {
             vec!["haft", "secret", "set"],
             vec!["haft", "secret", "rekey"],
             vec!["haft", "secret", "rekey", "--passphrase", "--key-file"],
+            vec!["haft", "mcp", "add", "x"],
+            vec!["haft", "mcp", "approve"],
+            vec!["haft", "mcp", "approve", "x", "--all"],
             vec!["haft", "call", "--jsno", "x"],
             vec!["haft", "--mode", "slow", "tools"],
             vec!["haft", "tools", "--bogus"],

@@ -4,7 +4,7 @@
 //! themselves: the modern one wants `resultType` on each and hints for caching on lists, the legacy one has
 //! peers that reject both.
 
-use crate::{fault::Fault, server::ServerInfo};
+use crate::{fault::Fault, forward, server::ServerInfo};
 use haft_core::{Block, Ended, Exposure, Output, Progress, Risk, Spec};
 use haft_runtime::Offer;
 use serde_json::{Map, Value, json};
@@ -100,6 +100,9 @@ fn is_listed(spec: &Spec) -> bool {
 }
 
 fn definition(name: &str, spec: &Spec, era: Era) -> Value {
+    if let Some(foreign) = forward::definition(name, spec) {
+        return foreign;
+    }
     let mut tool = Map::new();
     tool.insert("name".to_owned(), json!(name));
     tool.insert("title".to_owned(), json!(spec.label()));
@@ -135,6 +138,16 @@ fn annotations(spec: &Spec) -> Value {
 /// and act on.
 pub(crate) fn ended(ended: &Ended, era: Era, server: &Value) -> String {
     let mut result = opened(era);
+    if let Some(raw) = forward::result(ended) {
+        result.extend(raw.clone());
+        if era == Era::Modern
+            && let Some(meta) =
+                result.entry("_meta").or_insert_with(|| Value::Object(Map::new())).as_object_mut()
+        {
+            meta.insert(SERVER_KEY.to_owned(), server.clone());
+        }
+        return Value::Object(result).to_string();
+    }
     let content = ended.output.content.iter().map(block).collect();
     result.insert("content".to_owned(), Value::Array(content));
     let is_completed = ended.outcome.is_completed();

@@ -1,4 +1,5 @@
-//! haft's tools for any client of the Model Context Protocol, over stdio, in both eras of the protocol.
+//! haft's tools for any client of the Model Context Protocol, over stdio, in both eras of the protocol; and haft as a
+//! client of other servers, whose tools join the catalogue ([`client`]).
 //!
 //! The SDK keeps the life cycle, the versions and the cancel tokens. Around it stands a transport of our own,
 //! since the SDK starts handlers in any order and forgets what its types don't know. It reads raw lines
@@ -12,10 +13,12 @@
 mod admission;
 mod call;
 mod changes;
+pub mod client;
 mod desk;
 mod encode;
 mod error;
 mod fault;
+mod forward;
 mod frame;
 mod lines;
 mod outbox;

@@ -1,7 +1,9 @@
-//! The tools of a workspace: built in, and from command folders that may change at any time.
+//! The tools of a workspace: built in, from command folders that may change at any time, and from servers.
 
 use super::{App, Keys, adjust::adjust};
+use crate::command::block_on;
 use haft_core::{Files, Media, PathArg};
+use haft_mcp::client::McpClients;
 use haft_os::{FolderWatch, OsMedia, OsProcesses, host};
 use haft_runtime::{
     Catalogue, Handle, Problem, Registrar,
@@ -27,6 +29,8 @@ pub(crate) const WORKSPACE_ROOTS: [&str; 2] = [".haft/tools", ".pequenin/tools"]
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// After so many looks, folders that can't be watched are read again.
 const UNWATCHED_LOOKS: u32 = 8;
+/// How long servers whose tools nobody knows yet are waited for.
+const SERVERS_TIME: Duration = Duration::from_secs(10);
 
 /// The catalogue of a workspace and what keeps it in step. Cheap to clone; the tools go with the last clone.
 #[derive(Clone)]
@@ -42,6 +46,7 @@ struct Inner {
     keys: Keys,
     paths: Vec<PathBuf>,
     sources: Mutex<Sources>,
+    servers: McpClients,
 }
 
 struct Sources {
@@ -81,7 +86,8 @@ impl Tools {
         let folders = roots.into_iter().map(CommandFolders::new).collect();
         let sources = Mutex::new(Sources { folders, adjusted: BTreeMap::new() });
         let (settings, keys) = (app.settings.tools.clone(), app.keys.clone());
-        let inner = Inner { files, settings, keys, paths, sources };
+        let servers = app.clients(&catalogue);
+        let inner = Inner { files, settings, keys, paths, sources, servers };
         let tools = Self { catalogue, inner: Arc::new(inner) };
         tools.sync();
         Ok(tools)
@@ -95,6 +101,39 @@ impl Tools {
             folders.sync(&self.catalogue, self.inner.files.as_ref());
         }
         self.adjust(&mut sources.adjusted);
+    }
+
+    /// The servers whose tools are here.
+    pub(crate) fn servers(&self) -> &McpClients {
+        &self.inner.servers
+    }
+
+    /// Waits for the tools of servers that nobody knows yet, and starts what is to run from the beginning. Must be called
+    /// within the tokio runtime.
+    pub(crate) async fn meet(&self) {
+        if self.servers().is_empty() {
+            return;
+        }
+        self.servers().ready(SERVERS_TIME).await;
+        self.servers().start();
+        self.renew().await;
+    }
+
+    /// The same for a command that only looks at what there is.
+    ///
+    /// # Errors
+    /// No threads can be started.
+    pub(crate) fn look_up(&self) -> anyhow::Result<()> {
+        if self.servers().is_empty() || self.servers().are_known() {
+            return Ok(());
+        }
+        block_on(async {
+            self.servers().ready(SERVERS_TIME).await;
+            self.servers().close().await;
+            Ok(())
+        })?;
+        self.sync();
+        Ok(())
     }
 
     /// The roots of command folders.
@@ -133,9 +172,12 @@ impl Tools {
             // After the watch began, so that nothing falls between.
             self.renew().await;
             let mut looks = 0;
+            let mut catalogue = self.catalogue.changes();
             loop {
                 tokio::select! {
                     Some(()) = changes.recv() => break,
+                    // A server has other tools now, over which settings go too.
+                    Ok(()) = catalogue.changed(), if !self.servers().is_empty() => self.readjust(),
                     () = tokio::time::sleep(LOOK_AGAIN) => {
                         looks += 1;
                         // A closed channel means that nothing is watched: then time is all there is to go by.
@@ -147,6 +189,11 @@ impl Tools {
                 }
             }
         }
+    }
+
+    fn readjust(&self) {
+        let mut sources = self.inner.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        self.adjust(&mut sources.adjusted);
     }
 
     fn present(&self) -> BTreeSet<PathBuf> {
@@ -242,7 +289,7 @@ fn sandbox_problems(app: &App, catalogue: &Catalogue) -> Vec<Problem> {
 }
 
 /// What decodes pictures, and documents in a child of this program.
-fn media(app: &App) -> Arc<dyn Media> {
+pub(super) fn media(app: &App) -> Arc<dyn Media> {
     let processes = OsProcesses::new(app.environment.clone());
     Arc::new(OsMedia::of_this_program(Arc::new(processes)))
 }

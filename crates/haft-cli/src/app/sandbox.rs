@@ -4,7 +4,10 @@ use super::App;
 use haft_core::{Confined, Confinement, Kept, Reach};
 use haft_os::{Limits, Sandbox, host};
 use haft_policy::{Confines, Policy, hidden_in, kept_in};
-use haft_runtime::{SPILL_FOLDER, settings::SandboxMode};
+use haft_runtime::{
+    SPILL_FOLDER,
+    settings::{McpSandbox, SandboxMode},
+};
 use std::path::{Path, PathBuf};
 
 /// Folders for temporary files, which commands may write. Shared memory is a command's own where it has its own view of
@@ -28,16 +31,51 @@ impl App {
         if mode == SandboxMode::Off {
             return None;
         }
+        let roots = self.inner_roots();
+        let further = setting.writable.iter().map(|set| set.value.absolute.as_str());
+        let mut writable = roots.clone();
+        writable.extend(further.filter_map(|folder| real(Path::new(folder))));
+        let confinement = Confinement {
+            network: setting.network(),
+            required: mode == SandboxMode::Required,
+            ..self.confinement(policy, writable)
+        };
+        let sandbox = Sandbox::new(confinement, self.state_root());
+        Some(match self.refusal(&roots) {
+            Some(why) => sandbox.refuse(why),
+            None => sandbox,
+        })
+    }
+
+    /// The sandbox of a server that the settings put into one: it changes what they name and reaches whom they name, and
+    /// doesn't run where the machine can't keep it to that.
+    pub(super) fn server_sandbox(&self, setting: &McpSandbox) -> Sandbox {
+        let named = setting.writable.iter().filter_map(|placed| real(Path::new(&placed.absolute)));
+        let confinement = Confinement {
+            network: setting.network.clone(),
+            required: true,
+            ..self.confinement(&self.policy(), named.collect())
+        };
+        Sandbox::new(confinement, self.state_root())
+    }
+
+    /// The folders that count as inside.
+    fn inner_roots(&self) -> Vec<String> {
         let mut roots = vec![self.place.workspace.clone()];
         roots.extend(self.extra_roots().iter().filter_map(|root| real(root)));
+        roots
+    }
+
+    /// What is kept, hidden and shown whatever runs, where these folders and those for temporary files may be changed;
+    /// nobody is reached.
+    fn confinement(&self, policy: &Policy, mut writable: Vec<String>) -> Confinement {
+        let setting = &self.settings.sandbox;
+        let roots = self.inner_roots();
         let home = self.place.home.as_deref().and_then(|home| real(Path::new(home)));
         let kept = self.kept(&roots, home.as_deref());
         let watched = home.as_deref().map(|home| watched_in(home, &roots)).unwrap_or_default();
-        let refusal = self.refusal(&roots);
         let temp = TEMP.iter().copied().chain(self.environment.get("TMPDIR"));
-        let further = setting.writable.iter().map(|set| set.value.absolute.as_str());
-        let mut writable = roots;
-        writable.extend(temp.chain(further).filter_map(|folder| real(Path::new(folder))));
+        writable.extend(temp.filter_map(|folder| real(Path::new(folder))));
         writable.sort();
         writable.dedup();
         let mut hidden: Vec<String> = home.as_deref().map(hidden_in).unwrap_or_default();
@@ -56,20 +94,7 @@ impl App {
                 .filter(|folder| folder.starts_with("/run"))
                 .filter_map(|folder| real(&folder)),
         );
-        let confinement = Confinement {
-            writable,
-            kept,
-            hidden,
-            shown,
-            watched,
-            network: setting.network(),
-            required: mode == SandboxMode::Required,
-        };
-        let sandbox = Sandbox::new(confinement, state);
-        Some(match refusal {
-            Some(why) => sandbox.refuse(why),
-            None => sandbox,
-        })
+        Confinement { writable, kept, hidden, shown, watched, network: Reach::Closed, required: false }
     }
 
     /// What stays as it is: what makes programs run in the folders of work and, where some of it can be written, in the

@@ -8,6 +8,8 @@ mod doctor;
 mod explain;
 mod import;
 mod log;
+mod mcp;
+mod mcp_import;
 mod new;
 mod permissions;
 mod rules;
@@ -82,7 +84,12 @@ pub(crate) fn dispatch(cli: Cli, environment: Environment) -> anyhow::Result<Sta
                 let app = App::load(environment, common)?;
                 import::claude_code(&app, &import::ImportFlags { write, from, json })
             }
+            ImportCommand::Mcp { write, from, json } => {
+                let app = App::load(environment, common)?;
+                mcp_import::import(&app, &mcp_import::ImportFlags { write, from, json })
+            }
         },
+        Command::Mcp(args) => mcp::mcp(&App::load(environment, common)?, &args),
         Command::Trust(args) => trust::trust(&App::load(environment, common)?, &args),
         Command::Secret(args) => secret::secret(&App::load(environment, common)?, &args),
         Command::Log(args) => log::log(&App::load(environment, common)?, &args),

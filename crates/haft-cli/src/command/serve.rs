@@ -22,6 +22,7 @@ pub(super) fn mcp(app: &App) -> anyhow::Result<Status> {
         let approver: Arc<dyn Approver> = if app.common.yes { app.approver() } else { Arc::new(NoApprover) };
         let live = app.live(&app.session_name("mcp"), approver)?;
         let mut interrupts = Interrupts::listen()?;
+        live.meet().await;
         let _following = live.tools.followed();
         let mut open = Open::on(&live.session);
         let tools = live.tools.clone();
@@ -54,6 +55,7 @@ pub(super) fn mcp(app: &App) -> anyhow::Result<Status> {
         let _ = timeout(END_TIMEOUT, open.ended()).await;
         end_jobs(&live.session).await;
         let _ = timeout(END_TIMEOUT, tell(&live.session, SessionEvent::End { reason: "exit" })).await;
+        live.close().await;
         served?;
         Ok(Status::Completed)
     })

@@ -2,8 +2,9 @@
 //!
 //! Pure. Leaves reading and writing files to the host.
 
-use super::{McpLaunch, McpSetting, is_secret_header};
+use super::{McpLaunch, McpSetting, Template, is_secret_header};
 use crate::settings::edit::{EditError, parse_document};
+use haft_core::Credential;
 use toml_edit::{Array, InlineTable, Item, Table, Value};
 
 /// A server to be written.
@@ -128,27 +129,23 @@ fn table_of(setting: &McpSetting) -> Table {
 
 /// A list of names where each variable keeps its own. What is written out has no place here and is left out; the host
 /// says so.
-fn variables(env: &[(String, super::Template)]) -> Value {
-    let named: Vec<(&str, &str)> = env
+fn variables(env: &[(String, Template)]) -> Value {
+    let named: Vec<(&str, String)> = env
         .iter()
-        .filter_map(|(name, value)| match value.names().as_slice() {
-            [from] => Some((name.as_str(), *from)),
+        .filter_map(|(name, value)| match value.credentials().as_slice() {
+            [Credential::Variable(from)] => Some((name.as_str(), from.clone())),
+            [stored @ Credential::Stored(_)] => Some((name.as_str(), stored.to_string())),
             _ => None,
         })
         .collect();
     if named.iter().all(|(name, from)| name == from) {
         return Value::Array(named.iter().map(|(name, _)| Value::from(*name)).collect::<Array>());
     }
-    let mut inline = InlineTable::new();
-    for (name, from) in named {
-        inline.insert(name, Value::from(from));
-    }
-    Value::InlineTable(inline)
+    Value::InlineTable(named.into_iter().map(|(name, from)| (name, Value::from(from))).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Template;
     use super::*;
     use crate::settings::{Origin, Place, Scope, Settings, SettingsSource};
 
@@ -158,7 +155,7 @@ mod tests {
 
     fn files() -> McpChange {
         let argv = ["npx", "-y", "files", "."].map(Template::new).to_vec();
-        let env = vec![("TOKEN".to_owned(), Template::variable("TOKEN"))];
+        let env = vec![("TOKEN".to_owned(), Template::new("${TOKEN}"))];
         let launch = McpLaunch::Command { argv, folder: None, env };
         let setting = McpSetting::new(launch, origin());
         McpChange::Put(Box::new(McpEntry { name: "files".to_owned(), setting }))
@@ -174,6 +171,24 @@ mod tests {
         let place = Place { workspace: "/w".into(), home: None, trusted: true };
         let read = Settings::load(&[SettingsSource::new(Scope::User, "u", after)], &place);
         assert!(read.problems.is_empty() && read.mcp.contains_key("files"));
+    }
+
+    #[test]
+    fn values_that_are_written_out_are_left_out() {
+        let named = |name: &str, text: &str| (name.to_owned(), Template::new(text));
+        let launch = |launch: McpLaunch| {
+            let setting = McpSetting::new(launch, origin());
+            let entry = McpEntry { name: "x".to_owned(), setting };
+            McpChange::Put(Box::new(entry)).apply_to("").unwrap().unwrap()
+        };
+        let env = vec![named("A", "${B}"), named("C", "${secret:c}"), named("D", "sk-secret")];
+        let argv = vec![Template::new("x")];
+        let text = launch(McpLaunch::Command { argv, folder: None, env });
+        assert!(text.contains(r#"env = { A = "B", C = "secret:c" }"#) && !text.contains("sk-"), "{text}");
+        let headers = vec![named("Authorization", "Bearer sk-secret"), named("X-Region", "eu")];
+        let url = Template::new("https://x.example/mcp");
+        let text = launch(McpLaunch::Url { url, headers, older: false });
+        assert!(text.contains(r#"headers = { X-Region = "eu" }"#) && !text.contains("sk-"), "{text}");
     }
 
     #[test]

@@ -129,7 +129,7 @@ impl List<'_> {
                 headers.extend(texts(entry.get(key)));
             }
             for (name, variable) in texts(entry.get("env_http_headers")) {
-                headers.push((name, Template::variable(variable.as_str())));
+                headers.push((name, Template::new(format!("${{{variable}}}"))));
             }
             if let Some(variable) = text(&["bearer_token_env_var"]) {
                 headers.push(("Authorization".to_owned(), Template::new(format!("Bearer ${{{variable}}}"))));
@@ -164,7 +164,7 @@ impl List<'_> {
                 names
                     .iter()
                     .filter_map(Value::as_str)
-                    .map(|name| (name.to_owned(), Template::variable(name))),
+                    .map(|name| (name.to_owned(), Template::new(format!("${{{name}}}")))),
             );
         }
         Ok(McpLaunch::Command { argv, folder: self.folder(text(&["cwd"])), env })

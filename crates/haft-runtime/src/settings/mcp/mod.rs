@@ -16,7 +16,7 @@ pub(super) use read::servers;
 pub use template::Template;
 
 use super::{Origin, Placed};
-use haft_core::{Exposure, Reach};
+use haft_core::{Credential, Exposure, Reach};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -140,6 +140,22 @@ impl McpSetting {
     /// Whether it came with a workspace, so that the user has to approve it before it is started.
     pub fn needs_approval(&self) -> bool {
         self.origin.scope.is_in_workspace()
+    }
+
+    /// What it is given that is secret, each with its kind and name: all that its headers name, and of its variables what
+    /// is stored. Another variable may be anything, such as a path.
+    pub fn credentials(&self) -> Vec<(&'static str, String, Credential)> {
+        let (kind, named) = match &self.launch {
+            McpLaunch::Command { env, .. } => ("variable", env),
+            McpLaunch::Url { headers, .. } => ("header", headers),
+        };
+        let is_secret = |credential: &Credential| {
+            matches!(self.launch, McpLaunch::Url { .. }) || matches!(credential, Credential::Stored(_))
+        };
+        let found = named.iter().flat_map(|(name, value)| {
+            value.credentials().into_iter().map(move |credential| (kind, name.clone(), credential))
+        });
+        found.filter(|(.., credential)| is_secret(credential)).collect()
     }
 
     /// How it is reached, part by part, as it is approved and pinned. Names stand for their values, which may change.

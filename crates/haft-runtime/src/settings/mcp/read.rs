@@ -1,8 +1,8 @@
 //! Reads `[mcp.servers.NAME]`.
 
-use super::{McpLaunch, McpSandbox, McpSetting, McpToolSetting, Template, template::is_name};
+use super::{McpLaunch, McpSandbox, McpSetting, McpToolSetting, Template};
 use crate::settings::{Place, load::placed, sandbox::network as network_of, section::Section};
-use haft_core::Reach;
+use haft_core::{Credential, Reach, is_variable};
 use std::collections::BTreeMap;
 
 const KEYS: [&str; 22] = [
@@ -114,13 +114,13 @@ fn command(section: &Section<'_>, place: &Place) -> Option<McpLaunch> {
     Some(McpLaunch::Command { argv, folder, env: env(section) })
 }
 
-/// `["NAME"]` passes variables on, `{ NAME = "OTHER" }` gives them under another name. Values have no place here.
+/// `["NAME"]` passes variables on, `{ NAME = "OTHER" }` gives them under another name, `{ NAME = "secret:x" }` what is
+/// stored. Values have no place here.
 fn env(section: &Section<'_>) -> Vec<(String, Template)> {
     // What isn't a name may be a secret, and isn't shown.
     let wrong = |line: usize, what: String| {
         let what = format!("{what} is no name of a variable");
-        let fix =
-            "write names only: env = [\"GITHUB_TOKEN\"], or { TOKEN = \"GITHUB_TOKEN\" } for another name";
+        let fix = "write names only: env = [\"GITHUB_TOKEN\"], or { TOKEN = \"GITHUB_TOKEN\" }, or { TOKEN = \"secret:github\" }";
         section.document.problem(line, what, fix);
     };
     let mut all = Vec::new();
@@ -128,21 +128,21 @@ fn env(section: &Section<'_>) -> Vec<(String, Template)> {
         let Some(table) = section.section("env") else { return all };
         for (name, _) in table.keys() {
             let Some(from) = table.text(name) else { continue };
-            if is_name(name) && is_name(&from.value) {
-                all.push((name.to_owned(), Template::variable(&from.value)));
-            } else {
-                let what = if is_name(name) { format!("the value of {name}") } else { name.to_owned() };
-                wrong(from.origin.line, what);
+            match Credential::parse_or_variable(&from.value) {
+                Ok(credential) if is_variable(name) => all.push((name.to_owned(), Template::of(&credential))),
+                Ok(_) => wrong(from.origin.line, name.to_owned()),
+                Err(_) => wrong(from.origin.line, format!("the value of {name}")),
             }
         }
         return all;
     }
     for item in section.texts("env").items {
-        if is_name(&item.value) {
-            all.push((item.value.clone(), Template::variable(&item.value)));
-        } else {
-            let start = item.value.split('=').next().unwrap_or_default();
-            wrong(item.origin.line, format!("what begins with \"{start}\""));
+        match Credential::variable(&item.value) {
+            Ok(credential) => all.push((item.value.clone(), Template::of(&credential))),
+            Err(_) => {
+                let start = item.value.split('=').next().unwrap_or_default();
+                wrong(item.origin.line, format!("what begins with \"{start}\""));
+            }
         }
     }
     all
@@ -167,12 +167,12 @@ fn url(section: &Section<'_>) -> Option<McpLaunch> {
         for (name, _) in table.keys() {
             let Some(value) = table.text(name) else { continue };
             let value_line = value.origin.line;
-            let template = Template::new(value.value);
+            let template = Template::of_reference(value.value);
             if template.is_plain() && is_secret_header(name) {
                 section.document.problem(
                     value_line,
                     format!("the header {name} is written out; a secret doesn't belong into a settings file"),
-                    format!("write {name} = \"${{VARIABLE}}\" and set that variable"),
+                    format!("write {name} = \"secret:NAME\", or \"${{VARIABLE}}\" and set that variable"),
                 );
             }
             headers.push((name.to_owned(), template));
@@ -315,7 +315,7 @@ mod tests {
                     prefix = ''\nscreen = 'off'\neager = true\nexposure = 'deferred'\ntimeoutMs = 3_000\n\
                     maxTimeoutMs = 9_000\nstartTimeoutMs = 1_000\nconcurrency = 2\nuntrusted = false\n\
                     [mcp.servers.github.tools.\"get.issue\"]\ntitle = 'Issue'\nreadOnly = true\n\
-                    [mcp.servers.files]\ncommand = ['npx', '-y', 'files']\nargs = ['.']\nenv = { A = 'B' }\nenabled = false\n";
+                    [mcp.servers.files]\ncommand = ['npx', '-y', 'files']\nargs = ['.']\nenv = { A = 'B', C = 'secret:c' }\nenabled = false\n";
         let read = read(text);
         assert!(read.problems.is_empty(), "{:?}", read.problems);
         let github = &read.mcp["github"];
@@ -326,6 +326,7 @@ mod tests {
         let McpLaunch::Command { argv, env, .. } = &files.launch else { panic!("a command") };
         let words: Vec<&str> = argv.iter().map(|word| word.as_str()).collect();
         assert_eq!((words.as_slice(), env[0].1.as_str()), (&["npx", "-y", "files", "."][..], "${B}"));
+        assert_eq!(env[1].1.as_str(), "${secret:c}");
         assert!(!files.enabled);
     }
 }
