@@ -181,6 +181,7 @@ impl Drop for McpClients {
     fn drop(&mut self) {
         for server in &self.servers {
             server.registry.clear();
+            server.retire();
         }
     }
 }

@@ -77,15 +77,16 @@ pub(crate) fn of_start(server: &str, error: GreetError, tail: &[String]) -> Fail
         GreetError::EndedOverProbe(why) => (FailureKind::Unavailable, why),
         GreetError::Foreign(why) => (FailureKind::Unavailable, format!("{why}; haft can't talk to it")),
         GreetError::Call(CallError::Lost { why, .. }) => (FailureKind::Unavailable, why),
-        GreetError::Call(CallError::Rpc(error)) => {
-            (FailureKind::Unavailable, format!("it refused the greeting ({}): {}", error.code, error.message))
-        }
+        GreetError::Call(CallError::Rpc(error)) => (
+            FailureKind::Unavailable,
+            format!("it answered with an error ({}): {}", error.code, error.message),
+        ),
         GreetError::Call(CallError::Refused(refusal)) => return of_refusal(server, &refusal),
         GreetError::Call(CallError::TooLong(_)) => {
-            (FailureKind::Unavailable, "its greeting is too long".to_owned())
+            (FailureKind::Unavailable, "its answer is longer than the 16 MiB that are read".to_owned())
         }
         GreetError::Call(CallError::Silent(time)) => {
-            (FailureKind::Timeout, format!("it gave no answer to the greeting for {}", seconds(time)))
+            (FailureKind::Timeout, format!("it gave no answer for {}", seconds(time)))
         }
         GreetError::Call(CallError::Cancelled) => return Failure::cancelled(),
     };

@@ -114,9 +114,9 @@ impl HttpLink {
         *self.lock() = Agreed { post, ..Agreed::default() };
     }
 
-    /// Whether it is only spoken with in the form of 2024-11-05.
+    /// Whether it is spoken with in the form of 2024-11-05.
     pub(crate) fn is_older(&self) -> bool {
-        self.endpoint.older
+        self.endpoint.older || self.lock().post.is_some()
     }
 
     /// Whether the server has given a session.
@@ -320,6 +320,7 @@ impl HttpLink {
             if response.status != 200 || !is_events(&response) {
                 break;
             }
+            reader.restart();
             body = response.body;
         }
         Err(Answer::Lost("the server closed the stream before its answer had come".to_owned()))

@@ -5,6 +5,11 @@ use crate::frame::{Envelope, Id};
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
+/// How deep a message is read; beyond some more nobody's reader goes.
+const DEPTH_MAX: usize = 110;
+/// What stands in place of what is nested deeper.
+const CUT: &str = "\"[nested too deep to be read]\"";
+
 /// The error of a reply.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct RpcError {
@@ -50,7 +55,6 @@ pub(crate) fn read(line: &str) -> Vec<Message<'_>> {
 
 fn read_one(text: &str) -> Option<Message<'_>> {
     let envelope: Envelope<'_> = serde_json::from_str(text).ok()?;
-    let value = |raw: &RawValue| serde_json::from_str::<Value>(raw.get()).ok();
     if let Some(method) = envelope.method {
         let method: String = serde_json::from_str(method.get()).ok()?;
         let params = envelope.params.and_then(value).filter(Value::is_object);
@@ -71,6 +75,38 @@ fn read_one(text: &str) -> Option<Message<'_>> {
     let result = envelope.result.and_then(value)?;
     // A result without an id answers nothing.
     id.is_some().then_some(Message::Reply { id, result: Ok(result) })
+}
+
+/// A part of a message. What is nested deeper than can be read is cut there, visibly.
+fn value(raw: &RawValue) -> Option<Value> {
+    let whole = serde_json::from_str(raw.get()).ok();
+    whole.or_else(|| serde_json::from_str(&shallow(raw.get())).ok())
+}
+
+fn shallow(json: &str) -> String {
+    let mut kept = String::with_capacity(json.len());
+    let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
+    for c in json.chars() {
+        let was_deep = depth > DEPTH_MAX;
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_text => is_escaped = true,
+            '"' => is_text = !is_text,
+            _ if is_text => {}
+            '{' | '[' => {
+                depth += 1;
+                if depth == DEPTH_MAX + 1 {
+                    kept.push_str(CUT);
+                }
+            }
+            '}' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if !was_deep && depth <= DEPTH_MAX {
+            kept.push(c);
+        }
+    }
+    kept
 }
 
 #[cfg(test)]
@@ -107,6 +143,15 @@ mod tests {
         {
             assert!(read(noise).is_empty(), "{noise}");
         }
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_cut_and_the_rest_arrives() {
+        let deep = format!("{}1{}", "[".repeat(500), "]".repeat(500));
+        let line = format!(r#"{{"id":1,"result":{{"a":{deep},"b":"[\\\"]"}}}}"#);
+        let Message::Reply { result: Ok(result), .. } = read(&line).remove(0) else { panic!("no reply") };
+        assert_eq!(result["b"], "[\\\"]");
+        assert!(result.to_string().contains("[nested too deep to be read]"));
     }
 
     #[test]

@@ -19,12 +19,12 @@ use super::{
     wire::{CallError, Link, Wire},
 };
 use crate::encode::Era;
-use haft_core::{Cancel, Failure, Media};
+use haft_core::{Cancel, Failure, FailureKind, Media};
 use serde_json::{Value, json};
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -112,6 +112,7 @@ pub(crate) struct Server {
     notes: broadcast::Sender<UpstreamNote>,
     /// What it said of itself last.
     greeting: Mutex<Option<Greeting>>,
+    retired: AtomicBool,
     own: Weak<Self>,
 }
 
@@ -135,6 +136,7 @@ impl Server {
             slot: AsyncMutex::default(),
             notes: broadcast::Sender::new(NOTES_MAX),
             greeting: Mutex::default(),
+            retired: AtomicBool::new(false),
             own: Weak::clone(own),
         });
         if let Some(kept) = kept {
@@ -179,6 +181,7 @@ impl Server {
             },
             None => None,
         };
+        self.in_use()?;
         if let Some(why) = lost {
             self.bury(&mut slot, &why);
         }
@@ -192,6 +195,7 @@ impl Server {
         };
         match started {
             Ok(owner) => {
+                self.in_use()?;
                 let peer = Arc::clone(&owner.0);
                 slot.era = Some(peer.greeting.era);
                 slot.peer = Some(owner);
@@ -209,6 +213,14 @@ impl Server {
     pub(crate) async fn leave(&self, peer: &Arc<Peer>) {
         let mut slot = self.slot.lock().await;
         if slot.peer.as_ref().is_some_and(|own| Arc::ptr_eq(&own.0, peer)) {
+            slot.peer = None;
+        }
+    }
+
+    /// Nobody uses it any more: it ends, and isn't started again by a call that comes too late.
+    pub(crate) fn retire(&self) {
+        self.retired.store(true, Ordering::Release);
+        if let Ok(mut slot) = self.slot.try_lock() {
             slot.peer = None;
         }
     }
@@ -232,6 +244,17 @@ impl Server {
     /// The end of what it wrote beside the protocol.
     pub(crate) fn tail(&self) -> Vec<String> {
         self.log.last(TAIL_LINES).0
+    }
+
+    fn in_use(&self) -> Result<(), Failure> {
+        if !self.retired.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let text = format!(
+            "the server {} is no longer in use here; look at what tools there are now",
+            self.config.name
+        );
+        Err(Failure::new(FailureKind::Unavailable, text))
     }
 
     fn bury(&self, slot: &mut Slot, why: &str) {
@@ -328,8 +351,8 @@ impl Server {
         {
             owner.0.listen();
         }
-        let refused = |error| failure::of_call(&self.config.name, "tools/list", error);
-        self.list_tools(peer, cancel).await.map_err(refused)?;
+        let unlisted = |error: CallError| failure::of_start(&self.config.name, error.into(), &self.tail());
+        self.list_tools(peer, cancel).await.map_err(unlisted)?;
         peer.keep(self.relist(peer));
         if peer.is_modern() {
             self.subscribe(peer);

@@ -45,6 +45,16 @@ impl SseReader {
         self.is_too_long
     }
 
+    /// Another stream follows: what the last one left unfinished is gone, where it was is known.
+    pub(crate) fn restart(&mut self) {
+        *self = Self {
+            last_id: self.last_id.take(),
+            retry_ms: self.retry_ms,
+            max_bytes: self.max_bytes,
+            ..Self::default()
+        };
+    }
+
     /// Takes bytes in; gives the events that have ended.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<SseEvent> {
         let mut events = Vec::new();
@@ -122,6 +132,15 @@ mod tests {
             assert_eq!(all, expected, "{size}");
             assert_eq!((reader.last_id(), reader.retry_ms()), (None, Some(500)));
         }
+    }
+
+    #[test]
+    fn what_a_broken_stream_left_is_no_part_of_the_next() {
+        let (_, mut reader) = events("id: 7\nretry: 20\n\ndata: {\"ha", 4);
+        reader.restart();
+        let next = reader.push(b"data: {}\n\n");
+        assert_eq!(next.iter().map(|event| event.data.as_str()).collect::<Vec<_>>(), ["{}"]);
+        assert_eq!((reader.last_id(), reader.retry_ms()), (Some("7"), Some(20)));
     }
 
     #[test]
