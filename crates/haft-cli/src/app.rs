@@ -32,7 +32,7 @@ use haft_core::{Approver, Clock, Credential, NoApprover, Permission, RealPath, S
 use haft_os::{Environment, OsFiles, OsProcesses, OsState, Sandbox, SystemClock, host};
 use haft_policy::{Action, Policy, Rule};
 use haft_runtime::{
-    Executor, JOBS_MAX, Problem, SPILL_FOLDER, Session, SessionSetup, Snapshot, ToolSet,
+    Executor, JOBS_MAX, Problem, Resolved, SPILL_FOLDER, Session, SessionSetup, Snapshot, ToolSet,
     find::Deferral,
     hooks::{Hook, Hooks},
     settings::{Place, Settings, TrustFile},
@@ -44,8 +44,12 @@ use std::{
     io::{self, IsTerminal},
     path::{Path, PathBuf},
     sync::Arc,
-    time::UNIX_EPOCH,
+    time::{Duration, UNIX_EPOCH},
 };
+use tokio::time::timeout;
+
+/// How long a conversation waits for servers whose tools nobody knows yet.
+const MEETING_TIME: Duration = Duration::from_secs(3);
 
 /// What holds for one workspace.
 pub(crate) struct App {
@@ -89,10 +93,21 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Has the session see the tools of servers that nobody knew yet; what can't be had soon is passed over.
+    /// Has the session see the tools of servers that nobody knew yet, as far as they can be had soon; others come when
+    /// they come, and a server that is slow holds nobody up.
     pub(crate) async fn meet(&self) {
-        self.tools.meet().await;
+        let tools = self.tools.clone();
+        let meeting = tokio::spawn(async move { tools.meet().await });
+        let _ = timeout(MEETING_TIME, meeting).await;
         self.session.refresh();
+    }
+
+    /// The same where one tool is wanted: where it is known, nothing is waited for.
+    pub(crate) async fn meet_for(&self, tool: &str) {
+        if !matches!(self.session.snapshot().resolve(tool), Resolved::Tool(..)) {
+            self.tools.meet().await;
+            self.session.refresh();
+        }
     }
 
     /// Lets servers end by themselves.

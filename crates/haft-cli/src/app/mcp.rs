@@ -27,6 +27,10 @@ use std::{path::Path, sync::Arc, time::Duration};
 pub(crate) const LIST: &str = ".mcp.json";
 /// More than that is no list of servers.
 const LIST_MAX_BYTES: u64 = 1024 * 1024;
+/// Says to a server how many servers of haft's it stands behind.
+const DEPTH: &str = "HAFT_SERVER_DEPTH";
+/// So many may stand behind each other; more of them start each other in circles.
+const DEPTH_MAX: u8 = 3;
 /// Under which the problems of all servers are listed.
 const SOURCE: &str = "mcp";
 
@@ -37,6 +41,8 @@ pub(crate) enum Standing {
     InUse,
     /// It is switched off.
     Off,
+    /// It is haft, listed for other tools.
+    Own,
     /// It came with the workspace, and the user hasn't approved it as it is; with what changed since they did.
     Unapproved(Option<String>),
     /// It can't be used as it is written.
@@ -85,6 +91,8 @@ impl App {
             let is_approved = known.is_some_and(|pin| pin.hash == launch_hash(&parts));
             let (standing, config) = if !setting.enabled {
                 (Standing::Off, None)
+            } else if setting.foreign && is_haft(&setting.launch) {
+                (Standing::Own, None)
             } else if setting.needs_approval() && !is_approved {
                 (Standing::Unapproved(known.map(|pin| pin.changes_of(&parts))), None)
             } else {
@@ -149,6 +157,13 @@ impl App {
 
     /// What a server is to its client: names filled in, paths real.
     fn mcp_config(&self, name: &str, setting: &McpSetting) -> Result<ServerConfig, String> {
+        let depth = self.environment.get(DEPTH).and_then(|depth| depth.parse::<u8>().ok()).unwrap_or(0);
+        if depth >= DEPTH_MAX {
+            return Err(
+                "haft is itself a server of haft's, several times over: they start each other in circles"
+                    .to_owned(),
+            );
+        }
         let transport = match &setting.launch {
             McpLaunch::Command { argv, folder, env } => {
                 let argv = argv.iter().map(|word| self.filled(word)).collect::<Result<Vec<_>, _>>()?;
@@ -161,6 +176,7 @@ impl App {
                 for (variable, value) in env {
                     command.env.push((variable.clone(), self.filled(value)?));
                 }
+                command.env.push((DEPTH.to_owned(), (depth + 1).to_string()));
                 command.confined = setting.sandbox.as_ref().map(|_| Allowance::default());
                 let passed = self.settings.pass_env.iter().map(|set| set.value.clone());
                 let mut processes = OsProcesses::new(self.environment.clone().pass(passed));
@@ -213,7 +229,7 @@ impl Listed {
         let name = &self.name;
         let reached = self.reached();
         let (text, fix) = match &self.standing {
-            Standing::InUse | Standing::Off => return None,
+            Standing::InUse | Standing::Off | Standing::Own => return None,
             Standing::Unapproved(None) => (
                 format!("the server \"{name}\" came with the workspace and isn't started: {reached}"),
                 format!("look at it; if it is what you want, run: haft mcp approve {name}"),
@@ -246,6 +262,16 @@ impl Listed {
     pub(crate) fn reached(&self) -> String {
         self.setting.parts().into_iter().next().map(|(_, text)| text).unwrap_or_default()
     }
+}
+
+/// `haft serve mcp`, which a list for other tools commonly names.
+fn is_haft(launch: &McpLaunch) -> bool {
+    let McpLaunch::Command { argv, .. } = launch else { return false };
+    let [program, rest @ ..] = argv.as_slice() else { return false };
+    let is_program = Path::new(program.as_str()).file_stem().is_some_and(|name| name == "haft");
+    is_program
+        && rest.iter().any(|word| word.as_str() == "serve")
+        && rest.iter().any(|word| word.as_str() == "mcp")
 }
 
 /// What an approval holds for.

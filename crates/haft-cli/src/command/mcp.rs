@@ -76,7 +76,7 @@ fn list(app: &App, json: bool) -> anyhow::Result<Status> {
             Standing::Unapproved(_) => {
                 print::note(&format!("{} waits for: haft mcp approve {}", server.name, server.name));
             }
-            Standing::InUse | Standing::Off => {}
+            Standing::InUse | Standing::Off | Standing::Own => {}
         }
     }
     for problem in &problems {
@@ -89,6 +89,7 @@ fn state(standing: &Standing) -> &'static str {
     match standing {
         Standing::InUse => "in use",
         Standing::Off => "off",
+        Standing::Own => "haft itself",
         Standing::Unapproved(None) => "not approved",
         Standing::Unapproved(Some(_)) => "changed",
         Standing::Broken(_) => "broken",
@@ -248,10 +249,7 @@ fn approve(app: &App, server: &Listed, json: bool) -> anyhow::Result<Status> {
             let fix = format!("it is used already; look at it with: haft mcp test {name}");
             return Err(Trouble::usage(what, fix).into());
         }
-        Standing::Off => {
-            let what = format!("the server \"{name}\" is switched off");
-            return Err(Trouble::usage(what, "switch it on first, where it is written").into());
-        }
+        Standing::Off | Standing::Own => return Err(unused(server).into()),
         Standing::InUse | Standing::Broken(_) => {
             if json {
                 print::json(&json!({"name": name, "approved": true, "changed": false}))?;
@@ -275,6 +273,17 @@ fn approve(app: &App, server: &Listed, json: bool) -> anyhow::Result<Status> {
         )));
     }
     Ok(Status::Completed)
+}
+
+/// Why a server that is meant not to be used isn't.
+fn unused(server: &Listed) -> Trouble {
+    let name = &server.name;
+    if server.standing == Standing::Own {
+        let what = format!("the server \"{name}\" is haft itself, listed for other tools");
+        return Trouble::usage(what, "nothing is to be done: its tools are here already");
+    }
+    let what = format!("the server \"{name}\" is switched off");
+    Trouble::usage(what, "switch it on first, where it is written")
 }
 
 /// What would be let start, with what hides in it.
@@ -332,10 +341,7 @@ fn test(app: &App, name: &str, json: bool) -> anyhow::Result<Status> {
     let server = find(app, name)?;
     match &server.standing {
         Standing::InUse => {}
-        Standing::Off => {
-            let what = format!("the server \"{name}\" is switched off");
-            return Err(Trouble::usage(what, "switch it on first, where it is written").into());
-        }
+        Standing::Off | Standing::Own => return Err(unused(&server).into()),
         Standing::Unapproved(_) => {
             let what = format!("the server \"{name}\" came with the workspace and isn't approved");
             return Err(Trouble::usage(what, format!("look at it with: haft mcp approve {name}")).into());

@@ -23,7 +23,7 @@ const SHOWN_MAX_CHARS: usize = 400;
 pub(super) fn test(app: &App, args: &TestArgs) -> anyhow::Result<Status> {
     block_on(async {
         let live = app.live(&app.session_name("test"), Arc::new(YesApprover))?;
-        live.meet().await;
+        live.meet_for(&args.tool).await;
         let spec = spec_of(&live.session.snapshot(), &args.tool).ok_or_else(|| {
             let fix =
                 "run `haft tools` to see which there are, and `haft tools --problems` for those set aside";

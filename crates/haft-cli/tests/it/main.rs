@@ -17,6 +17,7 @@ mod folders;
 mod import;
 mod jobs;
 mod masking;
+mod mcp;
 mod permissions;
 mod place;
 mod reports;
