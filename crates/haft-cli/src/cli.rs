@@ -400,6 +400,19 @@ pub(crate) enum McpCommand {
         /// Its name
         name: String,
     },
+    /// Log in to a server over HTTP: a page to open, and tokens that are stored and renewed
+    Login {
+        /// Its name
+        name: String,
+        /// Also where it asks for none, or one is there
+        #[arg(long)]
+        again: bool,
+    },
+    /// Forget the tokens of a server
+    Logout {
+        /// Its name
+        name: String,
+    },
     /// Take a server out of the settings
     Remove {
         /// Its name

@@ -286,6 +286,10 @@ impl fmt::Debug for Tether {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{
+        pin::{Pin, pin},
+        task::{Context, Poll, Waker},
+    };
 
     #[test]
     fn silence_names_who_waits() {
@@ -311,24 +315,25 @@ mod tests {
         assert!(refused.close().unwrap_err().text.contains("the command closed its input"));
     }
 
-    #[tokio::test]
-    async fn input_given_in_turn_waits_for_room_and_for_nothing_that_has_ended() {
+    /// One look at a future.
+    fn look<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+        future.poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn input_given_in_turn_waits_for_room_and_for_nothing_that_has_ended() {
         let tether = Tether::open();
-        tether.write_in_turn(vec![b'x'; 2 * WAITING_MAX_BYTES]).await.unwrap();
-        let own = tether.clone();
-        let second = tokio::spawn(async move { own.write_in_turn(b"y".to_vec()).await });
-        tokio::task::yield_now().await;
-        assert_eq!(tether.next_input().await.unwrap().len(), 2 * WAITING_MAX_BYTES);
-        assert!(!second.is_finished());
+        let mut first = pin!(tether.write_in_turn(vec![b'x'; 2 * WAITING_MAX_BYTES]));
+        assert!(matches!(look(first.as_mut()), Poll::Ready(Ok(()))), "alone it may be of any length");
+        let mut second = pin!(tether.write_in_turn(b"y".to_vec()));
+        assert!(look(second.as_mut()).is_pending());
         tether.has_taken(2 * WAITING_MAX_BYTES);
-        second.await.unwrap().unwrap();
-        assert_eq!(tether.next_input().await, Some(b"y".to_vec()));
-        tether.has_taken(1);
-        tether.write_in_turn(vec![b'x'; WAITING_MAX_BYTES]).await.unwrap();
-        let own = tether.clone();
-        let third = tokio::spawn(async move { own.write_in_turn(b"z".to_vec()).await });
-        tokio::task::yield_now().await;
+        assert!(matches!(look(second.as_mut()), Poll::Ready(Ok(()))));
+        let mut third = pin!(tether.write_in_turn(vec![b'z'; WAITING_MAX_BYTES]));
+        assert!(look(third.as_mut()).is_pending());
         tether.refuse();
-        assert!(third.await.unwrap().unwrap_err().text.contains("closed its input"));
+        assert!(
+            matches!(look(third.as_mut()), Poll::Ready(Err(why)) if why.text.contains("closed its input"))
+        );
     }
 }

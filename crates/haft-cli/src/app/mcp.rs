@@ -5,12 +5,12 @@
 //! as the user approved it".
 
 use super::{App, folders::media};
-use haft_core::{Allowance, Clock, Command, Credential, Exposure, RealPath};
+use haft_core::{Allowance, Clock, Command, Credential, Credentials, Exposure, RealPath, WebUrl};
 use haft_mcp::{
     ServerInfo,
     client::{
-        CALL_TIMEOUT, CONCURRENCY, ClientSetup, Endpoint, IDLE_TIMEOUT, Limits, McpClients, START_TIMEOUT,
-        ServerConfig, Transport,
+        CALL_TIMEOUT, CONCURRENCY, ClientSetup, Endpoint, IDLE_TIMEOUT, Limits, McpClients, OAuth,
+        OAuthSetup, OwnClient, START_TIMEOUT, ServerConfig, Tokens, Transport,
     },
 };
 use haft_os::{OsHttp, OsProcesses, SystemClock, host};
@@ -57,7 +57,9 @@ pub(crate) struct Listed {
     pub(crate) setting: McpSetting,
     /// Whether it is used.
     pub(crate) standing: Standing,
-    config: Option<ServerConfig>,
+    pub(crate) config: Option<ServerConfig>,
+    /// Its login, of one that is reached over HTTP and brings no header of its own for that.
+    pub(crate) oauth: Option<Arc<OAuth>>,
 }
 
 impl App {
@@ -101,7 +103,8 @@ impl App {
                     Err(why) => (Standing::Broken(why), None),
                 }
             };
-            Listed { name, setting, standing, config }
+            let (config, oauth) = config.map_or((None, None), |(config, oauth)| (Some(config), oauth));
+            Listed { name, setting, standing, config, oauth }
         });
         (listed.collect(), problems)
     }
@@ -156,7 +159,12 @@ impl App {
     }
 
     /// What a server is to its client: names filled in, paths real.
-    fn mcp_config(&self, name: &str, setting: &McpSetting) -> Result<ServerConfig, String> {
+    fn mcp_config(
+        &self,
+        name: &str,
+        setting: &McpSetting,
+    ) -> Result<(ServerConfig, Option<Arc<OAuth>>), String> {
+        let mut oauth = None;
         let depth = self.environment.get(DEPTH).and_then(|depth| depth.parse::<u8>().ok()).unwrap_or(0);
         if depth >= DEPTH_MAX {
             return Err(
@@ -192,12 +200,16 @@ impl App {
                 }
                 let http = Arc::new(OsHttp::default());
                 let (url, older) = (self.filled(url)?, *older);
-                Transport::Http(Endpoint { url, headers: filled, older, http, tokens: None })
+                if !filled.iter().any(|(header, _)| header.eq_ignore_ascii_case("authorization")) {
+                    oauth = Some(Arc::new(self.oauth(name, &url, setting)?));
+                }
+                let tokens = oauth.clone().map(|oauth| -> Arc<dyn Tokens> { oauth });
+                Transport::Http(Endpoint { url, headers: filled, older, http, tokens })
             }
         };
         let millis = |set: Option<u64>, usual: Duration| set.map_or(usual, Duration::from_millis);
         let concurrency = setting.concurrency.and_then(|most| usize::try_from(most).ok());
-        Ok(ServerConfig {
+        let config = ServerConfig {
             parts: setting.parts(),
             prefix: setting.prefix.clone(),
             screen: setting.screen,
@@ -213,7 +225,39 @@ impl App {
             roots: setting.roots.iter().map(|root| root.absolute.clone()).collect(),
             tools: setting.tools.clone(),
             ..ServerConfig::new(name, transport)
-        })
+        };
+        Ok((config, oauth))
+    }
+
+    /// The login of a server over HTTP.
+    fn oauth(&self, name: &str, url: &str, setting: &McpSetting) -> Result<OAuth, String> {
+        let url = WebUrl::parse(url).map_err(|failure| failure.text)?;
+        let secret = setting.login.client_secret.as_ref();
+        let secret =
+            secret.map(|secret| self.keys.find(secret)).transpose().map_err(|failure| failure.text)?;
+        let client = setting.login.client_id.clone().map(|id| OwnClient { id, secret });
+        let store: Arc<dyn Credentials> = self.keys.vault.clone();
+        Ok(OAuth::new(OAuthSetup {
+            name: name.into(),
+            store,
+            http: Arc::new(OsHttp::public_and([url.host().to_owned()])),
+            url,
+            clock: Arc::new(SystemClock),
+            random: host::random,
+            client,
+            scope: setting.login.scope.clone(),
+        }))
+    }
+
+    /// One server alone, its tools in no catalogue that anybody else sees.
+    pub(crate) fn alone(&self, config: ServerConfig) -> McpClients {
+        let setup = ClientSetup {
+            catalogue: Catalogue::new(),
+            state: None,
+            media: media(self),
+            info: ServerInfo::default(),
+        };
+        McpClients::new(setup, vec![config])
     }
 
     /// A text with the values of its names.

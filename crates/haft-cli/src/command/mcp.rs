@@ -1,6 +1,6 @@
 //! `haft mcp`: servers whose tools are used here.
 
-use super::{block_on, settings_file::SettingsFile};
+use super::{block_on, mcp_login, settings_file::SettingsFile};
 use crate::{
     app::{
         App,
@@ -35,6 +35,8 @@ pub(super) fn mcp(app: &App, args: &McpArgs) -> anyhow::Result<Status> {
         McpCommand::Approve { name: Some(name), .. } => approve(app, &find(app, name)?, args.json),
         McpCommand::Approve { name: None, .. } => approve_all(app, args.json),
         McpCommand::Test { name } => test(app, name, args.json),
+        McpCommand::Login { name, again } => mcp_login::login(app, &usable(app, name)?, *again, args.json),
+        McpCommand::Logout { name } => mcp_login::logout(&find(app, name)?, args.json),
         McpCommand::Remove { name } => remove(app, name, args.json),
     }
 }
@@ -337,20 +339,26 @@ fn confirm(name: &str) -> anyhow::Result<()> {
     }
 }
 
-fn test(app: &App, name: &str, json: bool) -> anyhow::Result<Status> {
+/// The server of that name, if it may be started.
+fn usable(app: &App, name: &str) -> anyhow::Result<Listed> {
     let server = find(app, name)?;
-    match &server.standing {
-        Standing::InUse => {}
+    let (what, fix) = match &server.standing {
+        Standing::InUse => return Ok(server),
         Standing::Off | Standing::Own => return Err(unused(&server).into()),
-        Standing::Unapproved(_) => {
-            let what = format!("the server \"{name}\" came with the workspace and isn't approved");
-            return Err(Trouble::usage(what, format!("look at it with: haft mcp approve {name}")).into());
-        }
-        Standing::Broken(why) => {
-            let what = format!("the server \"{name}\" can't be used: {why}");
-            return Err(Trouble::usage(what, "correct what is written of it").into());
-        }
-    }
+        Standing::Unapproved(_) => (
+            format!("the server \"{name}\" came with the workspace and isn't approved"),
+            format!("look at it with: haft mcp approve {name}"),
+        ),
+        Standing::Broken(why) => (
+            format!("the server \"{name}\" can't be used: {why}"),
+            "correct what is written of it".to_owned(),
+        ),
+    };
+    Err(Trouble::usage(what, fix).into())
+}
+
+fn test(app: &App, name: &str, json: bool) -> anyhow::Result<Status> {
+    usable(app, name)?;
     let tools = app.tools()?;
     // What it said before would hide what it says now.
     tools.servers().forget(name)?;

@@ -10,6 +10,7 @@ mod import;
 mod log;
 mod mcp;
 mod mcp_import;
+mod mcp_login;
 mod new;
 mod permissions;
 mod rules;

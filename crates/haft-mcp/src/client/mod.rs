@@ -14,12 +14,14 @@
 //! | `registry`, `tool`, `call`, `result` | definitions as tools of haft's, calls, results |
 //! | `definition`, `schema`, `headers`, `name`, `screen`, `canonical` | what a definition says and how it is shown |
 //! | `upstream` | resources, prompts and completions, for hosts that pass them on |
+//! | `auth/` | logging in, over HTTP |
 //! | `cache`, `log`, `failure` | what is remembered, written down, said |
 //!
 //! Keeps the invariants "one server never harms another, nor the session", "nothing unbounded", "a call that may have
 //! run isn't repeated", and "what a server says of itself only tightens".
 
 mod attend;
+mod auth;
 mod cache;
 mod call;
 mod canonical;
@@ -46,6 +48,7 @@ mod tool;
 mod upstream;
 mod wire;
 
+pub use auth::{LoggedIn, LoginPage, OAuth, OAuthSetup, OwnClient};
 pub use clients::{ClientSetup, McpClients, ServerReport};
 pub use config::{
     CALL_TIMEOUT, CONCURRENCY, Endpoint, IDLE_TIMEOUT, Limits, START_TIMEOUT, ServerConfig, Tokens, Transport,

@@ -34,7 +34,7 @@ impl Stdio {
         let command = Command { tether: Some(input.clone()), ..command };
         let (gone, over) = watch::channel(false);
         let cancel = Cancel::new();
-        let stop = cancel.clone();
+        let (stop, own) = (cancel.clone(), input.clone());
         let task = tokio::spawn(async move {
             let mut buffer = LineBuffer::new(LINE_MAX_BYTES);
             let exit = {
@@ -46,6 +46,8 @@ impl Stdio {
             };
             router.end(&mut buffer);
             router.lose(&in_words(&exit));
+            // Whoever still waits to write to it waits for nothing.
+            own.refuse();
             let _ = gone.send(true);
         });
         Self { input, cancel, over, task: task.abort_handle() }

@@ -11,6 +11,7 @@ mod calls;
 mod http;
 mod kit;
 mod lists;
+mod login;
 mod others;
 mod results;
 mod starts;

@@ -28,8 +28,8 @@ pub use examples::{Expected, RuleExample, RuleFile};
 pub use import::{HookFate, ImportError, ImportNote, Imported, ImportedHook, ImportedRule};
 pub(crate) use known::{instead, slip};
 pub use mcp::{
-    ForeignServers, McpChange, McpEntry, McpLaunch, McpSandbox, McpSetting, McpToolSetting, ServerListForm,
-    Template, is_secret_header, server_list,
+    ForeignServers, McpChange, McpEntry, McpLaunch, McpLogin, McpSandbox, McpSetting, McpToolSetting,
+    ServerListForm, Template, is_secret_header, server_list,
 };
 pub use merge::Settings;
 pub use model::ModelSetting;

@@ -53,6 +53,19 @@ pub struct McpSandbox {
     pub network: Reach,
 }
 
+/// How one logs in to a server over HTTP, where it isn't found out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct McpLogin {
+    /// The client that haft is there: a name that was registered by hand, or the address of a client's metadata.
+    pub client_id: Option<String>,
+    /// Its secret.
+    pub client_secret: Option<Credential>,
+    /// What to ask for.
+    pub scope: Option<String>,
+    /// The port that the answer comes back to.
+    pub port: Option<u16>,
+}
+
 /// What the settings say of one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpSetting {
@@ -84,6 +97,8 @@ pub struct McpSetting {
     pub sandbox: Option<McpSandbox>,
     /// Single tools, by the names that the server gives them.
     pub tools: BTreeMap<String, McpToolSetting>,
+    /// How one logs in to it.
+    pub login: McpLogin,
     /// Where it was written.
     pub origin: Origin,
     /// Whether it stands in a list that another tool wrote.
@@ -132,6 +147,7 @@ impl McpSetting {
             roots: Vec::new(),
             sandbox: None,
             tools: BTreeMap::new(),
+            login: McpLogin::default(),
             origin,
             foreign: false,
         }
@@ -152,10 +168,12 @@ impl McpSetting {
         let is_secret = |credential: &Credential| {
             matches!(self.launch, McpLaunch::Url { .. }) || matches!(credential, Credential::Stored(_))
         };
+        let secret = self.login.client_secret.iter();
+        let secret = secret.map(|secret| ("secret", "of the client".to_owned(), secret.clone()));
         let found = named.iter().flat_map(|(name, value)| {
             value.credentials().into_iter().map(move |credential| (kind, name.clone(), credential))
         });
-        found.filter(|(.., credential)| is_secret(credential)).collect()
+        found.filter(|(.., credential)| is_secret(credential)).chain(secret).collect()
     }
 
     /// How it is reached, part by part, as it is approved and pinned. Names stand for their values, which may change.

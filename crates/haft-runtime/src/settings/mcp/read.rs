@@ -1,11 +1,11 @@
 //! Reads `[mcp.servers.NAME]`.
 
-use super::{McpLaunch, McpSandbox, McpSetting, McpToolSetting, Template};
+use super::{McpLaunch, McpLogin, McpSandbox, McpSetting, McpToolSetting, Template};
 use crate::settings::{Place, load::placed, sandbox::network as network_of, section::Section};
 use haft_core::{Credential, Reach, is_variable};
 use std::collections::BTreeMap;
 
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 26] = [
     "command",
     "args",
     "cwd",
@@ -28,6 +28,10 @@ const KEYS: [&str; 22] = [
     "writable",
     "network",
     "tools",
+    "oauthClientId",
+    "oauthClientSecret",
+    "oauthScope",
+    "oauthPort",
 ];
 const TOOL_KEYS: [&str; 9] = [
     "title",
@@ -202,6 +206,7 @@ fn with_rest(mut setting: McpSetting, section: &Section<'_>, place: &Place) -> M
     setting.concurrency = number("concurrency");
     setting.roots = placed(section, "roots", place).into_iter().map(|set| set.value).collect();
     setting.sandbox = sandbox(section, place);
+    setting.login = login(section);
     if let Some(tools) = section.section("tools") {
         for (name, _) in tools.keys() {
             if let Some(tool) = tools.section(name) {
@@ -210,6 +215,23 @@ fn with_rest(mut setting: McpSetting, section: &Section<'_>, place: &Place) -> M
         }
     }
     setting
+}
+
+fn login(section: &Section<'_>) -> McpLogin {
+    let port = section.number("oauthPort").and_then(|set| match u16::try_from(set.value) {
+        Ok(port) => Some(port),
+        Err(_) => {
+            let text = format!("{} is no port", set.value);
+            section.document.problem(set.origin.line, text, "write a number up to 65535");
+            None
+        }
+    });
+    McpLogin {
+        client_id: section.text("oauthClientId").map(|set| set.value),
+        client_secret: section.credential("oauthClientSecret", "oauthClientSecretEnv"),
+        scope: section.text("oauthScope").map(|set| set.value),
+        port,
+    }
 }
 
 /// `"on"` or `"off"`; a flag is understood too.
@@ -299,6 +321,13 @@ mod tests {
                 "readOnly",
             ),
             ("[mcp.servers.\"\"]\ncommand = 'a'", 1, "it is empty", "rename"),
+            ("[mcp.servers.x]\nurl = 'https://x'\noauthPort = 70000", 3, "is no port", "up to 65535"),
+            (
+                "[mcp.servers.x]\nurl = 'https://x'\noauthClientSecret = 'sk-1'",
+                3,
+                "oauthClientSecret",
+                "secret:",
+            ),
         ];
         for (text, line, says, fix) in cases {
             let problems = read(text).problems;
