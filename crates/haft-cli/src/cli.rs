@@ -597,7 +597,7 @@ pub(crate) struct DoctorArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Start the MCP servers that are programs, and say whether they answer
+    /// Start the MCP servers that are named and may be started, and say what they answer
     #[arg(long)]
     pub(crate) mcp: bool,
 }

@@ -59,9 +59,7 @@ pub use output::{
     Block, ChangedBy, FileChange, FileState, FileStep, FileTraits, IntoOutput, Json, Output, Seen, Shape,
     Truncation,
 };
-pub use process::{
-    Command, Exit, ProcessInput, Processes, Shell, Status, Stdio, StopReason, Survivor, TerminalSize,
-};
+pub use process::{Command, Exit, Processes, Shell, Status, Stdio, StopReason, Survivor, TerminalSize};
 pub use profile::{Ground, Needs, Profile, WorkspaceUse};
 pub use sandbox::{Allowance, Confined, Confinement, Kept, Layer, Reach, looks_barred};
 pub use secret::{SECRET_MAX_BYTES, Secret, SecretError};

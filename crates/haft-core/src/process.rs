@@ -1,9 +1,8 @@
 //! Child processes, as the runtime and the tools see them.
 
-use crate::{Allowance, BoxFuture, Cancel, Confined, Failure, FailureKind, RealPath, Tether};
+use crate::{Allowance, BoxFuture, Cancel, Confined, Failure, RealPath, Tether};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use tokio::sync::mpsc;
 
 /// Which stream a piece of output came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,9 +140,6 @@ pub enum Shell {
     Posix,
 }
 
-/// What a process is told on its standard input while it runs. Its input is closed when the sender is gone.
-pub type ProcessInput = mpsc::Receiver<Vec<u8>>;
-
 /// Starts processes and owns all they start.
 pub trait Processes: Send + Sync {
     /// The file that a bare program name leads to on the children's `PATH`, all links followed; none where there is
@@ -175,20 +171,4 @@ pub trait Processes: Send + Sync {
         cancel: &'a Cancel,
         output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
     ) -> BoxFuture<'a, Result<Exit, Failure>>;
-
-    /// As [`Processes::run`], and what comes over `input` is written to the process after [`Command::stdin`]. One that
-    /// has closed its input no longer takes any: the sender is told.
-    ///
-    /// # Errors
-    /// As [`Processes::run`]; unavailable where these processes can't be spoken with.
-    fn converse<'a>(
-        &'a self,
-        _command: Command,
-        _input: ProcessInput,
-        _cancel: &'a Cancel,
-        _output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
-    ) -> BoxFuture<'a, Result<Exit, Failure>> {
-        let text = "these processes can't be spoken with while they run; start the program some other way";
-        Box::pin(std::future::ready(Err(Failure::new(FailureKind::Unavailable, text))))
-    }
 }

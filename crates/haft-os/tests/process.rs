@@ -25,11 +25,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
-use tokio::{
-    select,
-    sync::{Notify, mpsc},
-    time::sleep,
-};
+use tokio::{select, sync::Notify, time::sleep};
 
 /// How long something that must happen may take on a slow machine.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -747,87 +743,4 @@ async fn no_secret_of_the_environment_reaches_a_child() {
         "{text}"
     );
     assert!(!text.contains("s3cr3t"), "{text}");
-}
-
-/// Speaks with a command: sends each line once the answer to the one before has come.
-async fn spoken(script: &str, lines: &[&str]) -> Result<Ran, Failure> {
-    let (sender, receiver) = mpsc::channel(4);
-    let mut waiting: Vec<Vec<u8>> = lines.iter().rev().map(|line| line.as_bytes().to_vec()).collect();
-    let first = waiting.pop();
-    let mut sender = Some(sender);
-    if let (Some(first), Some(sender)) = (first, &sender) {
-        sender.try_send(first).unwrap();
-    }
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut take = |stream: Stdio, piece: &[u8]| match stream {
-        Stdio::Out => {
-            out.extend_from_slice(piece);
-            for _ in piece.iter().filter(|byte| **byte == b'\n') {
-                match waiting.pop() {
-                    Some(line) => sender.as_ref().unwrap().try_send(line).unwrap(),
-                    // Its input is closed now.
-                    None => sender = None,
-                }
-            }
-        }
-        Stdio::Err => err.extend_from_slice(piece),
-    };
-    let cancel = Cancel::new();
-    let exit = processes().converse(sh(script), receiver, &cancel, &mut take).await?;
-    Ok(Ran { exit, out, err })
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_command_is_spoken_with_until_its_input_is_closed() {
-    let script = "while read -r line; do echo \"<$line>\"; done; echo end >&2";
-    let ran = spoken(script, &["a\n", "b\n", "c\n"]).await.unwrap();
-    assert_eq!((ran.text().as_str(), ran.err.as_slice()), ("<a>\n<b>\n<c>\n", &b"end\n"[..]));
-    assert_eq!((ran.exit.status, ran.exit.reason), (Status::Code(0), StopReason::Itself));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn more_than_a_pipe_holds_is_written_while_it_is_read() {
-    let (sender, receiver) = mpsc::channel(4);
-    let feeding = tokio::spawn(async move {
-        for _ in 0..64 {
-            sender.send(vec![b'x'; 64 * 1024]).await.unwrap();
-        }
-    });
-    let mut out = Vec::new();
-    let mut take = |_: Stdio, piece: &[u8]| out.extend_from_slice(piece);
-    let command = Command { stdin: b"first".to_vec(), ..sh("wc -c") };
-    let exit = processes().converse(command, receiver, &Cancel::new(), &mut take).await.unwrap();
-    feeding.await.unwrap();
-    assert_eq!(exit.status, Status::Code(0));
-    assert_eq!(String::from_utf8_lossy(&out).trim(), (5 + 64 * 64 * 1024).to_string());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_command_that_closes_its_input_tells_the_sender() {
-    let (sender, receiver) = mpsc::channel(1);
-    let feeding = tokio::spawn(async move { while sender.send(vec![b'x'; 64 * 1024]).await.is_ok() {} });
-    let cancel = Cancel::new();
-    let mut take = |_: Stdio, _: &[u8]| {};
-    let exit = processes().converse(sh("exec <&-; echo done"), receiver, &cancel, &mut take).await.unwrap();
-    feeding.await.unwrap();
-    assert_eq!(exit.status, Status::Code(0));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_conversation_that_is_dropped_leaves_nothing() {
-    let mark = mark();
-    let (_sender, receiver) = mpsc::channel(1);
-    let script = format!("trap '' TERM; sleep {mark} & echo ready; cat; wait");
-    let started = Notify::new();
-    let mut take = |_: Stdio, _: &[u8]| started.notify_one();
-    {
-        let (processes, cancel) = (processes(), Cancel::new());
-        let conversation = processes.converse(sh(script), receiver, &cancel, &mut take);
-        select! {
-            ended = conversation => panic!("it ended: {ended:?}"),
-            () = started.notified() => {}
-        }
-        assert!(!marked(&mark).is_empty());
-    }
-    until("its processes live on", || marked(&mark).is_empty()).await;
 }

@@ -109,6 +109,11 @@ impl App {
         (listed.collect(), problems)
     }
 
+    /// What a server lacks to be started, approved or not.
+    pub(crate) fn lacks(&self, server: &Listed) -> Option<String> {
+        self.mcp_config(&server.name, &server.setting).err()
+    }
+
     /// The workspace's own list.
     fn mcp_list(&self, problems: &mut Vec<Problem>) -> Option<SettingsSource> {
         let path = self.workspace.join(LIST);

@@ -135,22 +135,8 @@ fn the_doctor_tells_each_layer_the_shells_and_what_nobody_here_can_check() {
     assert!(all("mcp servers")[0]["detail"].as_str().unwrap().contains("no .mcp.json"));
 }
 
-/// A server in the shell that can be greeted and no more.
-const LITTLE_SERVER: &str = r#"#!/bin/sh
-touch started
-while read -r line; do
-  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
-  say() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
-  case "$line" in
-    *'"method":"server/discover"'*) say '"error":{"code":-32601,"message":"no"}' ;;
-    *'"method":"initialize"'*)
-      say '"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"little","version":"1"}}' ;;
-  esac
-done
-"#;
-
 #[test]
-fn the_doctor_starts_servers_only_when_told_and_as_they_were_approved() {
+fn the_doctor_starts_servers_only_when_told_and_where_they_are_approved() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
     let servers = serde_json::json!({"mcpServers": {
@@ -160,7 +146,8 @@ fn the_doctor_starts_servers_only_when_told_and_as_they_were_approved() {
         "far": {"url": "https://example.org/mcp?key=s3cr3t"},
     }});
     place.write(".mcp.json", &servers.to_string());
-    place.write("serve.sh", LITTLE_SERVER);
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"little","version":"1"}}}}"#;
+    place.write("serve.sh", &format!("#!/bin/sh\nread line\ntouch started\necho '{answer}'\nread line\n"));
     let program = place.workspace().join("serve.sh");
     std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let looked = |words: &[&str]| {
@@ -171,17 +158,21 @@ fn the_doctor_starts_servers_only_when_told_and_as_they_were_approved() {
             format!("{} {} {}", check["health"], check["detail"], check["fix"])
         }
     };
-    let of = looked(&["doctor", "--json", "--mcp"]);
-    for name in ["here", "gone", "keyed", "far"] {
-        assert!(of(name).contains(&format!("haft mcp approve {name}")), "{}", of(name));
-    }
-    assert!(place.read("started").is_none());
-    place.run(&["--yes", "mcp", "approve", "--all"]).with(0);
     let of = looked(&["doctor", "--json"]);
-    assert!(of("here").contains("ok") && of("here").contains("--mcp"), "{}", of("here"));
+    assert!(of("here").contains("haft mcp approve here"), "{}", of("here"));
     assert!(of("gone").contains("no-such-program isn't there"), "{}", of("gone"));
     assert!(of("keyed").contains("HAFT_TEST_UNSET"), "{}", of("keyed"));
-    assert!(of("far").contains("https://example.org/mcp;") && !of("far").contains("s3cr3t"), "{}", of("far"));
+    assert!(
+        of("far").contains("at https://example.org/mcp;") && !of("far").contains("s3cr3t"),
+        "{}",
+        of("far")
+    );
+    let of = looked(&["doctor", "--json", "--mcp"]);
+    assert!(of("here").contains("haft mcp approve here"), "{}", of("here"));
+    assert!(place.read("started").is_none());
+    place.run(&["--yes", "mcp", "approve", "here"]).with(0);
+    let of = looked(&["doctor", "--json"]);
+    assert!(of("here").contains("ok") && of("here").contains("--mcp"), "{}", of("here"));
     assert!(place.read("started").is_none());
     let of = looked(&["doctor", "--json", "--mcp"]);
     assert!(of("here").contains("answers as little 1"), "{}", of("here"));

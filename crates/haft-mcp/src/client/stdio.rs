@@ -4,19 +4,10 @@
 
 use super::{log::ServerLog, router::Router};
 use crate::lines::{LINE_MAX_BYTES, LineBuffer};
-use haft_core::{Cancel, Command, Exit, Failure, Processes, Status, Stdio as Stream, StopReason};
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
-use tokio::{
-    sync::{mpsc, watch},
-    task::AbortHandle,
-    time::timeout,
-};
+use haft_core::{Cancel, Command, Exit, Failure, Processes, Status, Stdio as Stream, StopReason, Tether};
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::watch, task::AbortHandle, time::timeout};
 
-/// How many messages may wait for a server that doesn't read.
-const INPUT_MAX: usize = 32;
 /// How long a server may take to end once its input is closed, before it is told to.
 const CLOSE_TIME: Duration = Duration::from_millis(1_500);
 /// How long its end is waited for after that; killing takes 2 s.
@@ -24,7 +15,7 @@ const STOP_TIME: Duration = Duration::from_secs(4);
 
 /// The process and the ends of its streams.
 pub(crate) struct Stdio {
-    input: Mutex<Option<mpsc::Sender<Vec<u8>>>>,
+    input: Tether,
     cancel: Cancel,
     over: watch::Receiver<bool>,
     task: AbortHandle,
@@ -39,10 +30,11 @@ impl Stdio {
         router: Arc<Router>,
         log: Arc<ServerLog>,
     ) -> Self {
-        let (input, receiver) = mpsc::channel(INPUT_MAX);
-        let (ended, over) = watch::channel(false);
+        let input = Tether::open();
+        let command = Command { tether: Some(input.clone()), ..command };
+        let (gone, over) = watch::channel(false);
         let cancel = Cancel::new();
-        let stop = cancel.clone();
+        let (stop, own) = (cancel.clone(), input.clone());
         let task = tokio::spawn(async move {
             let mut buffer = LineBuffer::new(LINE_MAX_BYTES);
             let exit = {
@@ -50,13 +42,15 @@ impl Stdio {
                     Stream::Out => router.bytes(&mut buffer, bytes),
                     Stream::Err => log.stderr(bytes),
                 };
-                processes.converse(command, receiver, &stop, &mut take).await
+                processes.run(command, &stop, &mut take).await
             };
             router.end(&mut buffer);
             router.lose(&in_words(&exit));
-            let _ = ended.send(true);
+            // Whoever still waits to write to it waits for nothing.
+            own.refuse();
+            let _ = gone.send(true);
         });
-        Self { input: Mutex::new(Some(input)), cancel, over, task: task.abort_handle() }
+        Self { input, cancel, over, task: task.abort_handle() }
     }
 
     /// Sends a line; waits where the server doesn't read.
@@ -64,27 +58,20 @@ impl Stdio {
     /// # Errors
     /// The server takes no more.
     pub(crate) async fn send(&self, line: String) -> Result<(), String> {
-        let input = self.input.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(input) = input else { return Err("it was told to end".to_owned()) };
-        let mut bytes = line.into_bytes();
-        bytes.push(b'\n');
-        input.send(bytes).await.map_err(|_| "it has closed its input".to_owned())
+        let sent = self.input.write_in_turn(ended(line)).await;
+        sent.map_err(|_| "it takes no more input".to_owned())
     }
 
     /// Sends a line if the server takes it now; else it is dropped.
     pub(crate) fn push(&self, line: String) {
-        let input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(input) = &*input {
-            let mut bytes = line.into_bytes();
-            bytes.push(b'\n');
-            // A server that doesn't read wants to know nothing.
-            let _ = input.try_send(bytes);
-        }
+        // A server that doesn't read wants to know nothing.
+        let _ = self.input.write(ended(line));
     }
 
     /// Closes its input, then has it stopped, then killed.
     pub(crate) async fn stop(&self) {
-        drop(self.input.lock().unwrap_or_else(PoisonError::into_inner).take());
+        // One that has closed it has ended, or is about to.
+        let _ = self.input.close();
         if !self.has_ended_within(CLOSE_TIME).await {
             self.cancel.fire();
             self.has_ended_within(STOP_TIME).await;
@@ -103,6 +90,13 @@ impl Drop for Stdio {
         // Its tree is killed with it.
         self.task.abort();
     }
+}
+
+/// A line as it is written.
+fn ended(line: String) -> Vec<u8> {
+    let mut bytes = line.into_bytes();
+    bytes.push(b'\n');
+    bytes
 }
 
 /// How it ended.

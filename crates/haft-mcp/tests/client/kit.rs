@@ -136,11 +136,6 @@ impl Bench {
         own.map(|offer| offer.name.to_string()).collect()
     }
 
-    /// A file for traces.
-    pub(crate) fn trace(&self, name: &str) -> String {
-        trace(&self.harness, name)
-    }
-
     /// The processes of the servers that live.
     pub(crate) fn processes(&self) -> usize {
         marked(&self.mark)
@@ -154,6 +149,7 @@ impl Bench {
 
     /// The other server is as well as ever, and nothing outlives the bench.
     pub(crate) async fn finish(self) {
+        timeout(PATIENCE, self.clients.look("good", &Cancel::new())).await.unwrap().unwrap();
         let ended = self.call_of("good", "echo", json!({"text": "all is well"})).await;
         assert!(ended.output.joined_text().contains("all is well"), "{ended:?}");
         timeout(PATIENCE, self.clients.close()).await.unwrap();

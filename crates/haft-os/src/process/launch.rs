@@ -3,9 +3,9 @@
 use super::{
     cgroup::Group,
     control::{Control, START, Stay},
-    input::Input,
     limits::{Bounds, Limits},
     pty::Pty,
+    run::Feed,
     storm::Storm,
     supervisor::{self, Around},
 };
@@ -13,7 +13,7 @@ use crate::{
     environment::Environment,
     sandbox::{self, Plan, Proxy, Sandbox, Scene},
 };
-use haft_core::{Command, Confined, Failure, FailureKind, ProcessInput, Reach, Tether};
+use haft_core::{Command, Confined, Failure, FailureKind, Reach, Tether};
 use rustix::{
     fs::{Access, AtFlags, accessat},
     io::Errno,
@@ -48,7 +48,7 @@ pub(super) struct Launched {
     /// Standard error where it is apart.
     pub(super) err: Option<Receiver>,
     /// Standard input, and what goes there.
-    pub(super) input: Option<Input>,
+    pub(super) input: Option<Feed>,
     /// Who goes on with it, and after what silence they are told.
     pub(super) tether: Option<Tether>,
     pub(super) quiet_after: Option<Duration>,
@@ -161,13 +161,12 @@ impl Prepared {
     }
 }
 
-/// Starts the command; `more` is written to it while it runs. Blocks until the program is executed; must be in a tokio
-/// runtime.
+/// Starts the command. Blocks until the program is executed; must be in a tokio runtime.
 ///
 /// # Errors
 /// As [`haft_core::Processes::run`].
 pub(super) fn launch(
-    (command, more): (Command, Option<ProcessInput>),
+    command: Command,
     environment: &Environment,
     sandbox: Option<&Sandbox>,
     limits: Limits,
@@ -203,7 +202,7 @@ pub(super) fn launch(
         None => (None, None),
     };
     let frames = plan.as_ref().map_or(0, Plan::frames);
-    let mut plumbed = plumb(&mut os, &command, more.is_some()).map_err(|fault| no_pipe(&fault))?;
+    let mut plumbed = plumb(&mut os, &command).map_err(|fault| no_pipe(&fault))?;
     let lock = match &rest {
         Some((_, _, scene)) if command.keep => scene.held_apart().map_err(|fault| no_pipe(&fault))?,
         _ => None,
@@ -255,7 +254,7 @@ pub(super) fn launch(
         reaper,
         out: plumbed.out,
         err: plumbed.err,
-        input: plumbed.input.map(|pipe| Input::new(pipe, &command, more)),
+        input: plumbed.input.map(|sender| Feed::new(sender, &command)),
         tether: command.tether,
         quiet_after: command.quiet_after,
         report,
@@ -326,7 +325,7 @@ struct Plumbed {
 }
 
 /// Makes the pipes or the terminal and hands the command its ends.
-fn plumb(os: &mut StdCommand, command: &Command, is_spoken_with: bool) -> io::Result<Plumbed> {
+fn plumb(os: &mut StdCommand, command: &Command) -> io::Result<Plumbed> {
     if let Some(size) = command.terminal {
         return at_terminal(os, command.keep, Pty::open(size)?);
     }
@@ -343,7 +342,7 @@ fn plumb(os: &mut StdCommand, command: &Command, is_spoken_with: bool) -> io::Re
         Some(Receiver::from_owned_fd(err.into())?)
     };
     os.stdout(writer);
-    let takes_more = is_spoken_with || command.tether.as_ref().is_some_and(Tether::takes_input);
+    let takes_more = command.tether.as_ref().is_some_and(Tether::takes_input);
     let input = if takes_more || !command.stdin.is_empty() {
         let (reader, input) = io::pipe()?;
         os.stdin(reader);

@@ -14,7 +14,6 @@
 mod cgroup;
 mod control;
 mod fork;
-mod input;
 mod inside;
 mod launch;
 mod limits;
@@ -35,9 +34,7 @@ use crate::{
     sandbox::{Plan, Sandbox, Through},
 };
 use control::Record;
-use haft_core::{
-    BoxFuture, Cancel, Command, Confined, Exit, Failure, FailureKind, ProcessInput, Processes, Stdio,
-};
+use haft_core::{BoxFuture, Cancel, Command, Confined, Exit, Failure, FailureKind, Processes, Stdio};
 use std::{
     future::pending,
     io::Read as _,
@@ -99,50 +96,30 @@ impl Processes for OsProcesses {
         cancel: &'a Cancel,
         output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
     ) -> BoxFuture<'a, Result<Exit, Failure>> {
-        Box::pin(self.start(command, None, cancel, output))
-    }
-
-    fn converse<'a>(
-        &'a self,
-        command: Command,
-        input: ProcessInput,
-        cancel: &'a Cancel,
-        output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
-    ) -> BoxFuture<'a, Result<Exit, Failure>> {
-        Box::pin(self.start(command, Some(input), cancel, output))
-    }
-}
-
-impl OsProcesses {
-    async fn start(
-        &self,
-        command: Command,
-        more: Option<ProcessInput>,
-        cancel: &Cancel,
-        output: &mut (dyn FnMut(Stdio, &[u8]) + Send),
-    ) -> Result<Exit, Failure> {
-        if cancel.is_fired() {
-            return Err(Failure::cancelled());
-        }
-        let deadline = command.deadline.and_then(|time| Instant::now().checked_add(time));
-        let environment = Arc::clone(&self.environment);
-        // Forking takes its time in a large process, and executing may hang on a network's file system.
-        let (sandbox, limits) = (self.sandbox.clone(), self.limits);
-        let launching =
-            spawn_blocking(move || launch::launch((command, more), &environment, sandbox.as_deref(), limits));
-        let _not_started = AbortOnDrop(launching.abort_handle());
-        let launched = select! {
-            biased;
-            () = cancel.fired() => return Err(Failure::cancelled()),
-            launched = launching => launched.map_err(|fault| {
-                Failure::internal("the command couldn't be started").diagnose(fault.to_string())
-            })??,
-            () = at(deadline) => return Err(Failure::new(
-                FailureKind::Timeout,
-                "time ran out before the command had started; try again, or give it more time",
-            )),
-        };
-        run::Run::new(launched, output).finish(cancel, deadline).await
+        Box::pin(async move {
+            if cancel.is_fired() {
+                return Err(Failure::cancelled());
+            }
+            let deadline = command.deadline.and_then(|time| Instant::now().checked_add(time));
+            let environment = Arc::clone(&self.environment);
+            // Forking takes its time in a large process, and executing may hang on a network's file system.
+            let (sandbox, limits) = (self.sandbox.clone(), self.limits);
+            let launching =
+                spawn_blocking(move || launch::launch(command, &environment, sandbox.as_deref(), limits));
+            let _not_started = AbortOnDrop(launching.abort_handle());
+            let launched = select! {
+                biased;
+                () = cancel.fired() => return Err(Failure::cancelled()),
+                launched = launching => launched.map_err(|fault| {
+                    Failure::internal("the command couldn't be started").diagnose(fault.to_string())
+                })??,
+                () = at(deadline) => return Err(Failure::new(
+                    FailureKind::Timeout,
+                    "time ran out before the command had started; try again, or give it more time",
+                )),
+            };
+            run::Run::new(launched, output).finish(cancel, deadline).await
+        })
     }
 }
 

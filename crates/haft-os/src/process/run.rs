@@ -3,12 +3,11 @@
 use super::{
     at,
     control::{Control, Record, is_for_now},
-    input::{Input, InputNews},
     launch::{Held, Keepers, Launched},
     silence::{Found, Silence},
     tree::{self, Process},
 };
-use haft_core::{Cancel, Exit, Failure, FailureKind, Status, Stdio, StopReason, Survivor, Tether};
+use haft_core::{Cancel, Command, Exit, Failure, FailureKind, Status, Stdio, StopReason, Survivor, Tether};
 use rustix::process::Signal;
 use std::{
     future::pending,
@@ -19,7 +18,7 @@ use std::{
 };
 use tempfile::NamedTempFile;
 use tokio::{
-    net::unix::pipe::Receiver,
+    net::unix::pipe::{Receiver, Sender},
     select,
     task::{JoinHandle, coop::consume_budget, spawn_blocking},
     time::{Instant, timeout},
@@ -48,6 +47,85 @@ const KILL_WAIT: Duration = Duration::from_secs(5);
 /// How long the reaping of a supervisor that said goodbye is waited for.
 const REAP_WAIT: Duration = Duration::from_secs(1);
 
+/// What ends the input at a terminal: the sign that is typed for it.
+const END_OF_INPUT: u8 = 4;
+
+/// What goes to a command's standard input.
+pub(super) struct Feed {
+    sender: Sender,
+    bytes: Vec<u8>,
+    written: usize,
+    /// Where further input comes from.
+    tether: Option<Tether>,
+    is_terminal: bool,
+}
+
+impl Feed {
+    /// What a command is given, by its end of a pipe or terminal.
+    pub(super) fn new(sender: Sender, command: &Command) -> Self {
+        Self {
+            sender,
+            bytes: command.stdin.clone(),
+            written: 0,
+            tether: command.tether.clone().filter(Tether::takes_input),
+            is_terminal: command.terminal.is_some(),
+        }
+    }
+
+    fn rest(&self) -> &[u8] {
+        self.bytes.get(self.written..).unwrap_or_default()
+    }
+
+    /// Waits until it can go on.
+    ///
+    /// # Cancellation
+    /// Nothing is lost when the future is dropped.
+    async fn news(&self) -> News {
+        match &self.tether {
+            // Errors show when it is written.
+            _ if !self.rest().is_empty() => {
+                let _ = self.sender.writable().await;
+                News::Writable
+            }
+            Some(tether) => News::Input(tether.next_input().await),
+            // A terminal stays open for a command that nobody types to.
+            None if self.is_terminal => pending().await,
+            None => News::Input(None),
+        }
+    }
+
+    /// Writes what can be written now; whether more may be later. A child that closes its input is no error: it wanted
+    /// no more.
+    fn write(&mut self) -> bool {
+        match self.sender.try_write(self.bytes.get(self.written..).unwrap_or_default()) {
+            Ok(count) => {
+                self.written = self.written.saturating_add(count);
+                if let Some(tether) = &self.tether {
+                    tether.has_taken(count);
+                }
+                true
+            }
+            Err(fault) if is_for_now(&fault) => true,
+            Err(_) => {
+                if let Some(tether) = &self.tether {
+                    tether.refuse();
+                }
+                false
+            }
+        }
+    }
+
+    /// Takes further input, or the end of it; whether there is anything left to write.
+    fn take(&mut self, input: Option<Vec<u8>>) -> bool {
+        let is_over = input.is_none();
+        // A terminal isn't closed: the end is typed there, once.
+        let is_typed = is_over && self.is_terminal && self.tether.take().is_some();
+        self.bytes = input.unwrap_or_else(|| if is_typed { vec![END_OF_INPUT] } else { Vec::new() });
+        self.written = 0;
+        !is_over || is_typed
+    }
+}
+
 /// What a call holds while its command runs. Dropping it kills the tree at once, unless that is to stay.
 pub(super) struct Run<'a> {
     control: Control,
@@ -55,7 +133,7 @@ pub(super) struct Run<'a> {
     reaper: JoinHandle<()>,
     out: Option<Receiver>,
     err: Option<Receiver>,
-    input: Option<Input>,
+    input: Option<Feed>,
     tether: Option<Tether>,
     silence: Option<Silence>,
     report: Option<NamedTempFile>,
@@ -77,7 +155,8 @@ pub(super) struct Run<'a> {
 enum News {
     Record(Option<Record>),
     Readable(Stdio),
-    Input(InputNews),
+    Writable,
+    Input(Option<Vec<u8>>),
     Look,
     Time,
 }
@@ -243,7 +322,16 @@ impl<'a> Run<'a> {
                 News::Record(Some(Record::Gone)) => self.is_gone = true,
                 News::Record(None) => self.is_lost = !self.is_gone,
                 News::Readable(stream) => self.read(stream),
-                News::Input(news) => self.feed(news),
+                News::Writable => {
+                    if self.input.as_mut().is_some_and(|input| !input.write()) {
+                        self.input = None;
+                    }
+                }
+                News::Input(input) => {
+                    if self.input.as_mut().is_some_and(|feed| !feed.take(input)) {
+                        self.input = None;
+                    }
+                }
                 News::Look => self.look().await,
                 News::Time => {}
             }
@@ -256,7 +344,7 @@ impl<'a> Run<'a> {
             record = self.control.next_record() => News::Record(record),
             () = readable(self.out.as_ref()) => News::Readable(Stdio::Out),
             () = readable(self.err.as_ref()) => News::Readable(Stdio::Err),
-            news = input_news(self.input.as_mut()) => News::Input(news),
+            news = fed(self.input.as_ref()) => news,
             () = at(self.silence.as_ref().map(Silence::next)) => News::Look,
             () = at(limit) => News::Time,
         }
@@ -291,17 +379,6 @@ impl<'a> Run<'a> {
             }
             Err(fault) if is_for_now(&fault) => {}
             Err(_) => *pipe = None,
-        }
-    }
-
-    fn feed(&mut self, news: InputNews) {
-        let Some(input) = &mut self.input else { return };
-        let stays = match news {
-            InputNews::Writable => input.write(),
-            InputNews::Piece(piece) => input.take(piece),
-        };
-        if !stays {
-            self.input = None;
         }
     }
 
@@ -413,8 +490,8 @@ async fn readable(pipe: Option<&Receiver>) {
     }
 }
 
-/// Waits for what the input can do next; for ever where there is none.
-async fn input_news(input: Option<&mut Input>) -> InputNews {
+/// What the input waits for; for ever where there is none.
+async fn fed(input: Option<&Feed>) -> News {
     match input {
         Some(input) => input.news().await,
         None => pending().await,

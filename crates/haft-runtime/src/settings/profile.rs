@@ -1,6 +1,6 @@
 //! `sandbox` of `[tools.NAME]`, and of whatever else starts somebody else's program: how it is kept in.
 
-use super::{Setting, sandbox::network_of, section::Section};
+use super::{Setting, sandbox::network, section::Section};
 use haft_core::{Profile, WorkspaceUse};
 use serde::Serialize;
 
@@ -54,7 +54,7 @@ fn table(section: &Section<'_>) -> Option<Setting<ToolSandbox>> {
     let table = section.section("sandbox")?;
     table.only(&KEYS);
     let profile = Profile {
-        network: network_of(&table).map(|set| set.value),
+        network: network(&table).map(|set| set.value),
         writable: table.texts("writable").items.into_iter().map(|set| set.value).collect(),
         workspace: table.word::<WorkspaceUse>("workspace").map(|set| set.value),
         ..Profile::default()

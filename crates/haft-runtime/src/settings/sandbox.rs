@@ -43,7 +43,7 @@ impl SandboxSetting {
         section.only(&KEYS);
         let mode = section.word::<SandboxMode>("mode");
         let requires = mode.as_ref().is_some_and(|set| set.value == SandboxMode::Required);
-        let network = network_of(section);
+        let network = network(section);
         let closes = network.as_ref().is_some_and(|set| set.value == Reach::Closed);
         Self {
             mode: mode.filter(|_| requires || section.counts("mode")),
@@ -84,7 +84,7 @@ impl SandboxSetting {
 }
 
 /// `"closed"`, `"open"`, or a list of hosts.
-pub(super) fn network_of(section: &Section<'_>) -> Option<Setting<Reach>> {
+pub(super) fn network(section: &Section<'_>) -> Option<Setting<Reach>> {
     if !section.is_list("network") {
         let written = section.text("network")?;
         return match written.value.as_str() {

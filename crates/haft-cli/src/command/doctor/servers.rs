@@ -1,99 +1,103 @@
-//! The servers whose tools are used here: whether each could be started, and where that is asked for, whether it answers.
+//! The servers that settings and `.mcp.json` name: whether each could be started, and where that is asked for, what it
+//! answers. One that came with the workspace is started only where the user approved it.
 
 use super::{finding::Finding, programs::find};
 use crate::app::{
     App,
     mcp::{LIST, Listed, Standing},
 };
-use haft_core::{Cancel, RealPath};
-use haft_mcp::client::{ServerConfig, Transport};
+use haft_core::Cancel;
 use haft_os::host;
+use haft_runtime::settings::McpLaunch;
 use serde_json::Value;
 use std::path::Path;
 
-/// What there is to say of each; programs are started where `is_asked`. What is wrong with the lists themselves stands among
-/// the problems of settings and tools.
+/// What there is to say of each; those that may be are started where `is_asked`.
 pub(super) async fn servers(app: &App, is_asked: bool) -> Vec<Finding> {
     let (listed, problems) = app.mcp_servers();
-    if listed.is_empty() && problems.is_empty() {
-        let detail = format!("none is named: there is no {LIST} in the workspace, and none in the settings");
-        return vec![Finding::ok("mcp servers", detail)];
+    let mut findings: Vec<Finding> = problems
+        .iter()
+        .map(|problem| {
+            let at = problem.path.as_deref().unwrap_or(LIST);
+            Finding::warning("mcp servers", format!("{at}: {}", problem.text), problem.fix.clone())
+        })
+        .collect();
+    if listed.is_empty() && findings.is_empty() {
+        let detail = if host::is_file(&app.workspace.join(LIST)) {
+            format!("none is named in settings or {LIST}")
+        } else {
+            format!("none is named in settings, and there is no {LIST} in the workspace")
+        };
+        findings.push(Finding::ok("mcp servers", detail));
     }
-    let mut findings = Vec::new();
-    for server in listed {
+    for server in &listed {
         findings.push(looked_at(app, server, is_asked).await);
     }
     findings
 }
 
-async fn looked_at(app: &App, server: Listed, is_asked: bool) -> Finding {
-    let Listed { name: own, standing, config, .. } = server;
-    let name = format!("mcp: {own}");
-    match (standing, config) {
-        (Standing::InUse, Some(config)) => tried(app, name, config, is_asked).await,
-        (Standing::InUse | Standing::Off, _) => Finding::ok(name, "it is switched off"),
-        (Standing::Own, _) => Finding::ok(name, "it is haft itself, listed for other tools"),
-        (Standing::Unapproved(_), _) => Finding::warning(
-            name,
-            "it isn't started, since it came with the workspace and you haven't approved it as it is",
-            format!("look at it; if it is what you want, run `haft mcp approve {own}`"),
-        ),
-        (Standing::Broken(why), _) => {
-            Finding::warning(name, why, "put that right, or correct what is written of the server")
-        }
+async fn looked_at(app: &App, server: &Listed, is_asked: bool) -> Finding {
+    let name = format!("mcp: {}", server.name);
+    match &server.standing {
+        Standing::Off => return Finding::ok(name, "it is switched off"),
+        Standing::Own => return Finding::ok(name, "it is haft itself, listed for other tools"),
+        Standing::InUse | Standing::Unapproved(_) | Standing::Broken(_) => {}
     }
-}
-
-/// One that may be used.
-async fn tried(app: &App, name: String, config: ServerConfig, is_asked: bool) -> Finding {
-    let own = config.name.to_string();
-    let (program, folder) = match &config.transport {
-        // What stands behind the `?` of an address may be a key.
-        Transport::Http(endpoint) => {
-            let shown = endpoint.url.split(['?', '#']).next().unwrap_or_default();
-            return Finding::ok(name, format!("at {shown}; it wasn't asked: `haft mcp test {own}` does"));
-        }
-        Transport::Stdio { command, .. } => {
-            (command.argv.first().cloned().unwrap_or_default(), command.cwd.clone())
+    if let Some(why) = app.lacks(server) {
+        return Finding::warning(name, why, format!("put that right, or correct {}", server.setting.origin));
+    }
+    let at = match located(app, server) {
+        Ok(at) => at,
+        Err(program) => {
+            let fix = format!("install {program}, or correct {}", server.setting.origin);
+            return Finding::warning(name, format!("its program {program} isn't there"), fix);
         }
     };
-    let Some(at) = located(app, &program, &folder) else {
-        let detail = format!("its program {program} isn't there");
-        return Finding::warning(
-            name,
-            detail,
-            format!("install {program}, or correct what is written of the server"),
-        );
-    };
-    if !is_asked {
-        return Finding::ok(name, format!("{at} is there; `haft doctor --mcp` starts it"));
-    }
-    let clients = app.alone(config);
-    let looked = clients.look(&own, &Cancel::new()).await;
-    clients.close().await;
-    match looked {
-        Ok(report) => {
-            let of = |key: &str| report.info.get(key).and_then(Value::as_str).unwrap_or("?");
-            Finding::ok(name, format!("{at} answers as {} {}", of("name"), of("version")))
-        }
-        Err(failure) => {
-            let why = failure.text.lines().next().unwrap_or_default();
+    match (&server.config, is_asked) {
+        (None, _) => {
+            let detail = format!("{at}; it came with the workspace and isn't started as it is");
             Finding::warning(
                 name,
-                format!("{at}: {why}"),
-                format!("`haft mcp test {own}` shows what it says"),
+                detail,
+                format!("look at it; if it is what you want: haft mcp approve {}", server.name),
             )
+        }
+        (Some(_), false) => Finding::ok(name, format!("{at}; `haft doctor --mcp` asks it")),
+        (Some(config), true) => {
+            let clients = app.alone(config.clone());
+            let looked = clients.look(&server.name, &Cancel::new()).await;
+            clients.close().await;
+            match looked {
+                Ok(report) => {
+                    let of = |key: &str| report.info.get(key).and_then(Value::as_str).unwrap_or("?");
+                    let (who, version) = (of("name"), of("version"));
+                    let tools = report.tools.len();
+                    Finding::ok(name, format!("{at}; it answers as {who} {version}, {tools} tools"))
+                }
+                Err(failure) => {
+                    let why = failure.text.lines().next().unwrap_or_default().to_owned();
+                    Finding::warning(name, why, format!("`haft mcp test {}` shows what it says", server.name))
+                }
+            }
         }
     }
 }
 
-/// The file of a program: on the `PATH`, or by its path.
-fn located(app: &App, program: &str, folder: &RealPath) -> Option<String> {
+/// Where it is: its address, or the file of its program; the program where that isn't there.
+fn located(app: &App, server: &Listed) -> Result<String, String> {
+    let argv = match &server.setting.launch {
+        // What stands behind the `?` of an address may be a key.
+        McpLaunch::Url { url, .. } => {
+            return Ok(format!("at {}", url.as_str().split(['?', '#']).next().unwrap_or_default()));
+        }
+        McpLaunch::Command { argv, .. } => argv,
+    };
+    let program = argv.first().map_or("", |word| word.as_str());
     let found = if program.contains('/') {
-        let at = Path::new(&folder.absolute()).join(program);
+        let at = app.workspace.join(Path::new(program));
         host::is_executable(&at).then_some(at)
     } else {
         find(app, program)
     };
-    found.map(|at| at.to_string_lossy().into_owned())
+    found.map(|at| format!("{} is there", at.to_string_lossy())).ok_or_else(|| program.to_owned())
 }

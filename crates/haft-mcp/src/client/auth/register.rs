@@ -52,10 +52,12 @@ impl Client {
 /// How a client with a secret may prove itself.
 fn method(issuer: &Issuer, has_secret: bool) -> Method {
     let takes = |name: &str| issuer.methods.iter().any(|method| method == name);
-    match has_secret {
-        false => Method::None,
-        true if takes("client_secret_post") && !takes("client_secret_basic") => Method::ClientSecretPost,
-        true => Method::ClientSecretBasic,
+    if !has_secret {
+        Method::None
+    } else if takes("client_secret_post") && !takes("client_secret_basic") {
+        Method::ClientSecretPost
+    } else {
+        Method::ClientSecretBasic
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads `[mcp.servers.NAME]`.
 
 use super::{McpLaunch, McpLogin, McpSandbox, McpSetting, McpToolSetting, Template};
-use crate::settings::{Place, load::placed, sandbox::network_of, section::Section};
+use crate::settings::{Place, load::placed, sandbox::network as network_of, section::Section};
 use haft_core::{Credential, Reach, is_variable};
 use std::collections::BTreeMap;
 
