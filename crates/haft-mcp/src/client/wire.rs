@@ -4,7 +4,8 @@ use super::{
     headers::{self, ParamHeader},
     http::{HttpOwner, Outgoing, Sending},
     message::RpcError,
-    router::{Answer, Asker, Refusal, Router},
+    refusal::Refusal,
+    router::{Answer, Asker, Router},
     stdio::Stdio,
 };
 use haft_core::Cancel;
