@@ -1,7 +1,8 @@
 //! What a server says by itself: its questions are answered, its changes looked at.
 
 use super::{
-    router::{Arrival, Asker, Pulse},
+    pulse::Pulse,
+    router::{Arrival, Asker},
     server::{Peer, Server},
     upstream::UpstreamNote,
     wire::Ask,

@@ -1,6 +1,6 @@
 //! What went wrong with a server, in words for a model: what it was, and what to do next.
 
-use super::{greet::GreetError, message::RpcError, router::Refusal, wire::CallError};
+use super::{greet::GreetError, message::RpcError, refusal::Refusal, wire::CallError};
 use haft_core::{Failure, FailureKind};
 use std::time::Duration;
 

@@ -5,7 +5,7 @@
 
 use super::{
     message::RpcError,
-    router::Refusal,
+    refusal::Refusal,
     wire::{Ask, CallError, Link, MODERN, Wire},
 };
 use crate::era::Era;

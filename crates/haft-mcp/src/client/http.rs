@@ -7,8 +7,10 @@
 use super::{
     config::Endpoint,
     log::ServerLog,
-    router::{Answer, Refusal, Router},
+    refusal::{Refusal, in_words, refusal, shown, unreached},
+    router::{Answer, Router},
     sse::SseReader,
+    wire::MODERN,
 };
 use crate::lines::LINE_MAX_BYTES;
 use futures::StreamExt;
@@ -33,8 +35,6 @@ const RETRY_TIME: Duration = Duration::from_secs(1);
 const RETRY_MAX: Duration = Duration::from_secs(30);
 /// How many redirects are followed.
 const REDIRECTS_MAX: usize = 3;
-/// How much of an error's body is shown.
-const SHOWN_MAX_CHARS: usize = 300;
 /// How much of an error's body is read.
 const FAULT_MAX_BYTES: usize = 64 * 1024;
 
@@ -263,7 +263,11 @@ impl HttpLink {
         let had_session = self.has_session();
         let response = self.post(out).await.map_err(Answer::Refused)?;
         if let Some(session) = response.header("mcp-session-id") {
-            self.lock().session = Some(session.to_owned());
+            let mut agreed = self.lock();
+            // In the modern era there are none, whatever is said.
+            if agreed.version.as_deref() != Some(MODERN) {
+                agreed.session = Some(session.to_owned());
+            }
         }
         match response.status {
             200 if is_events(&response) => self.hear(response.body, id).await,
@@ -471,42 +475,6 @@ async fn read(mut body: HttpBody, max: usize) -> Result<String, Answer> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn shown(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().take(SHOWN_MAX_CHARS).collect()
-}
-
-fn refusal(status: Option<u16>, text: &str) -> Refusal {
-    Refusal { status, text: text.to_owned(), is_untouched: false }
-}
-
-fn unreached(failure: &Failure) -> Refusal {
-    refusal(None, &failure.text)
-}
-
-/// What a status means, and what would put it right.
-fn in_words(status: u16, body: &str, had_session: bool) -> Refusal {
-    let said = shown(body);
-    let said = if said.is_empty() { String::new() } else { format!(" ({said})") };
-    let text = match status {
-        400 if had_session => format!("the server no longer knows the session{said}"),
-        401 => format!(
-            "the server wants you to log in{said}: set its Authorization header, or run `haft mcp login`"
-        ),
-        403 => format!("the server refuses access{said}: what you logged in with doesn't allow this"),
-        404 if had_session => format!("the server has forgotten the session{said}"),
-        404 => format!("the server has nothing at this address{said}: check its url"),
-        405 => format!("the server takes no messages at this address{said}: check its url"),
-        429 => format!("the server wants to be asked less often{said}: wait, then try again"),
-        500..=599 => {
-            format!("the server failed with status {status}{said}: try again later, or tell whoever runs it")
-        }
-        _ => format!("the server answered with status {status}{said}: check its url"),
-    };
-    let is_untouched = (400..500).contains(&status);
-    Refusal { status: Some(status), text, is_untouched }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -526,22 +494,5 @@ mod tests {
         }
         let secure = WebUrl::parse("https://a.example/mcp").unwrap();
         assert!(!is_same_place(&secure, &own), "never down to plain text");
-    }
-
-    #[test]
-    fn each_status_says_what_would_put_it_right() {
-        for (status, had_session, says) in [
-            (401, false, "haft mcp login"),
-            (403, false, "refuses access"),
-            (404, false, "check its url"),
-            (404, true, "forgotten the session"),
-            (400, true, "no longer knows the session"),
-            (500, false, "status 500"),
-            (429, false, "wait"),
-        ] {
-            let refusal = in_words(status, "<b>\n why</b>", had_session);
-            assert!(refusal.text.contains(says) && refusal.text.contains("(<b> why</b>)"), "{refusal:?}");
-            assert_eq!(refusal.is_untouched, status < 500);
-        }
     }
 }

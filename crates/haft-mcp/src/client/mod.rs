@@ -9,8 +9,8 @@
 //! | `clients` | all servers of a workspace |
 //! | `server`, `attend` | one server over all its starts; what it says by itself |
 //! | `greet`, `pages` | the first words; lists that come page by page |
-//! | `wire`, `router`, `message` | requests and answers, whatever carries them |
-//! | `stdio`, `http`, `sse` | what carries them |
+//! | `wire`, `router`, `pulse`, `message` | requests and answers, whatever carries them |
+//! | `stdio`, `http`, `refusal`, `sse` | what carries them |
 //! | `registry`, `tool`, `call`, `result` | definitions as tools of haft's, calls, results |
 //! | `definition`, `schema`, `headers`, `name`, `screen`, `canonical` | what a definition says and how it is shown |
 //! | `upstream`, `gathered` | resources, prompts and completions, for hosts that pass them on; those of all servers as one |
@@ -40,6 +40,8 @@ mod log;
 mod message;
 mod name;
 mod pages;
+mod pulse;
+mod refusal;
 mod registry;
 mod result;
 mod router;

@@ -5,7 +5,8 @@ use super::{
     http::{HttpOwner, Outgoing, Sending},
     lent::{self, Lends},
     message::RpcError,
-    router::{Answer, Asker, Refusal, Router},
+    refusal::Refusal,
+    router::{Answer, Asker, Router},
     stdio::Stdio,
 };
 use crate::Front;

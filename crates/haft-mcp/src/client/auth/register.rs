@@ -52,7 +52,9 @@ impl Client {
 /// How a client with a secret may prove itself.
 fn method(issuer: &Issuer, has_secret: bool) -> Method {
     let takes = |name: &str| issuer.methods.iter().any(|method| method == name);
-    if !has_secret {
+    let takes_secrets =
+        issuer.methods.is_empty() || takes("client_secret_basic") || takes("client_secret_post");
+    if !has_secret || !takes_secrets {
         Method::None
     } else if takes("client_secret_post") && !takes("client_secret_basic") {
         Method::ClientSecretPost
@@ -151,12 +153,13 @@ mod tests {
 
     #[test]
     fn a_secret_is_proved_as_the_issuer_takes_it() {
+        let named = OwnClient { id: "id".to_owned(), secret: Some(Secret::new("a b")) };
+        assert_eq!(own(&issuer(&["none"], false), &named).unwrap().method, Method::None);
         for (methods, method) in [
             (&[][..], Method::ClientSecretBasic),
             (&["client_secret_post"][..], Method::ClientSecretPost),
             (&["client_secret_post", "client_secret_basic"][..], Method::ClientSecretBasic),
         ] {
-            let named = OwnClient { id: "id".to_owned(), secret: Some(Secret::new("a b")) };
             let client = own(&issuer(methods, false), &named).unwrap();
             assert_eq!(client.method, method);
             let (headers, fields) = client.proof();
