@@ -3,11 +3,12 @@
 
     drive.py --clients DIR -- HAFT serve mcp
 
-Each client runs once, without a person, in a home folder of its own; its model is
-provider.py, which asks for one read of one file. A client passes when it ends well,
+Each client runs once over standard input and output and once over HTTP, without a
+person, in a home folder of its own; its model is provider.py, which asks for one read
+of one file. A client passes when it ends well,
 the call arrived at the server (seen in the recorded conversation, not only claimed)
 and the model got the text of the file back. Then Inspector lists the tools in both
-eras of the protocol with its strict check of the schemas.
+eras of the protocol with its strict check of the schemas, over both as well.
 
 Exit status: 0 all passed, 1 something failed, 2 wrong usage.
 """
@@ -21,15 +22,19 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
 from provider import ECHO, Provider
+from record_http import Recorder
 
 HERE = Path(__file__).resolve().parent
 SERVER = "haft"  # the name under which each client knows the server
 PROMPT = "Read the file note.txt and tell me what it says."
 CLIENT_TIMEOUT_SECONDS = 120
+STARTED_WITHIN_SECONDS = 20
+TOKEN_VARIABLE = "HAFT_TOKEN"  # how clients know the token of the server over HTTP
 
 
 class Failure(Exception):
@@ -37,9 +42,9 @@ class Failure(Exception):
 
 
 class Stage:
-    """The folders of one client's run and the server as the client is to start it."""
+    """The folders of one client's run and the server: as the client is to start it, or at work over HTTP."""
 
-    def __init__(self, scratch, name, clients, server, url):
+    def __init__(self, scratch, name, over, clients, server, url):
         self.folder = scratch / name
         self.home = self.folder / "home"
         self.project = self.folder / "project"
@@ -53,6 +58,8 @@ class Stage:
         (self.project / "note.txt").write_text(f"The word of the day is {self.secret}.\n")
         recorder = [sys.executable, str(HERE / "record.py"), str(self.log), str(self.project)]
         self.server = [*recorder, f"HAFT_HOME={self.haft_home}", "--", *server]
+        self.over_http = over == "http"
+        self.served = self.recorder = None
         self.environment = {
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
@@ -60,6 +67,50 @@ class Stage:
             "PWD": str(self.project),
             "PATH": f"{clients / 'node/node_modules/.bin'}:{os.environ['PATH']}",
         }
+        if self.over_http:
+            self.serve(server)
+
+    def serve(self, server):
+        """Starts the server over HTTP, with the recorder in front of it."""
+        self.served = subprocess.Popen(
+            [*server, "--http", "127.0.0.1:0"],
+            cwd=self.project,
+            env={**os.environ, "HAFT_HOME": str(self.haft_home)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=open(self.folder / "server", "wb"),
+            text=True,
+        )
+        late = threading.Timer(STARTED_WITHIN_SECONDS, self.served.kill)
+        late.start()
+        for line in self.served.stdout:
+            if line.startswith("token, shown only now: "):
+                self.environment[TOKEN_VARIABLE] = line.split(": ", 1)[1].strip()
+            elif line.startswith("listening at "):
+                late.cancel()
+                self.recorder = Recorder(self.log, line.removeprefix("listening at ").strip())
+                return
+        late.cancel()
+        raise Failure(f"the server doesn't listen; see {self.folder}")
+
+    def close(self):
+        """Ends the server; it must end well by a signal."""
+        if self.recorder:
+            self.recorder.close()
+        if not self.served:
+            return
+        self.served.terminate()
+        try:
+            status = self.served.wait(10)
+        except subprocess.TimeoutExpired:
+            self.served.kill()
+            status = "killed after 10 s"
+        if status != 0:
+            raise Failure(f"the server ended with {status}; see {self.folder}")
+
+    def bearer(self, form):
+        """The header that lets a client in, with the variable as this client writes it."""
+        return {"Authorization": f"Bearer {form}"}
 
     def write(self, path, content):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +119,10 @@ class Stage:
     def program(self, name):
         return str(self.clients / "apps/node_modules/.bin" / name)
 
-    def stdio(self):
+    def entry(self):
+        """The server as most clients write it."""
+        if self.over_http:
+            return {"url": self.recorder.url, "headers": self.bearer(f"${{{TOKEN_VARIABLE}}}")}
         return {"command": self.server[0], "args": self.server[1:]}
 
     def conversation(self):
@@ -118,6 +172,10 @@ def opencode(stage):
         "options": {"baseURL": f"{stage.url}/v1", "apiKey": "none"},
         "models": {"mock": {"limit": {"context": 100_000, "output": 4096}}},
     }
+    entry = {"type": "local", "command": stage.server, "enabled": True}
+    if stage.over_http:
+        headers = stage.bearer(f"{{env:{TOKEN_VARIABLE}}}")
+        entry = {"type": "remote", "url": stage.recorder.url, "headers": headers, "oauth": False, "enabled": True}
     stage.write(
         stage.project / "opencode.json",
         {
@@ -128,7 +186,7 @@ def opencode(stage):
             "small_model": "mock/mock",
             "provider": {"mock": provider},
             "tools": dict.fromkeys(built_in, False),
-            "mcp": {SERVER: {"type": "local", "command": stage.server, "enabled": True}},
+            "mcp": {SERVER: entry},
         },
     )
     stage.environment |= {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
@@ -137,6 +195,9 @@ def opencode(stage):
 
 def codex(stage):
     # JSON strings and lists of strings are TOML as well.
+    entry = [f"command = {json.dumps(stage.server[0])}", f"args = {json.dumps(stage.server[1:])}"]
+    if stage.over_http:
+        entry = [f"url = {json.dumps(stage.recorder.url)}", f"bearer_token_env_var = {json.dumps(TOKEN_VARIABLE)}"]
     lines = [
         'model = "mock"',
         'model_provider = "mock"',
@@ -148,8 +209,7 @@ def codex(stage):
         'env_key = "MOCK_KEY"',
         'wire_api = "responses"',
         f"[mcp_servers.{SERVER}]",
-        f"command = {json.dumps(stage.server[0])}",
-        f"args = {json.dumps(stage.server[1:])}",
+        *entry,
         'default_tools_approval_mode = "approve"',
         "startup_timeout_sec = 20",
     ]
@@ -159,13 +219,16 @@ def codex(stage):
 
 
 def gemini(stage):
+    entry = stage.entry()
+    if stage.over_http:
+        entry = {"httpUrl": entry.pop("url"), **entry}
     stage.write(
         stage.home / ".gemini/settings.json",
         {
             "general": {"enableAutoUpdate": False},
             "privacy": {"usageStatisticsEnabled": False},
             "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
-            "mcpServers": {SERVER: {**stage.stdio(), "trust": True}},
+            "mcpServers": {SERVER: {**entry, "trust": True}},
         },
     )
     stage.environment |= {
@@ -177,7 +240,8 @@ def gemini(stage):
 
 
 def claude(stage):
-    stage.write(stage.project / "mcp.json", {"mcpServers": {SERVER: {"type": "stdio", **stage.stdio()}}})
+    kind = "http" if stage.over_http else "stdio"
+    stage.write(stage.project / "mcp.json", {"mcpServers": {SERVER: {"type": kind, **stage.entry()}}})
     stage.environment |= {
         "ANTHROPIC_API_KEY": "none",
         "ANTHROPIC_BASE_URL": stage.url,
@@ -199,7 +263,7 @@ def pi(stage):
     stage.write(stage.home / ".pi/agent/models.json", {"providers": {"mock": provider}})
     stage.write(
         stage.home / ".pi/agent/mcp.json",
-        {"mcpServers": {SERVER: {**stage.stdio(), "exposure": "direct"}}},
+        {"mcpServers": {SERVER: {**stage.entry(), "exposure": "direct"}}},
     )
     stage.environment["PI_OFFLINE"] = "1"
     return [stage.program("pi"), "--provider", "mock", "--model", "mock", "--no-session", "-p", PROMPT]
@@ -270,7 +334,12 @@ def drive(stage, provider, options, command):
 def inspect(stage, era):
     """Lists the tools with Inspector in one era. Returns the cells of its row after the version."""
     command = [stage.program("mcp-inspector"), "--cli", "--method", "tools/list", "--strict", "--format", "json"]
-    command += ["--protocol-era", era, "--", *stage.server]
+    if stage.over_http:
+        token = stage.environment[TOKEN_VARIABLE]
+        command += ["--transport", "http", "--server-url", stage.recorder.url, "--header", f"Authorization: Bearer {token}"]
+        command += ["--protocol-era", era]
+    else:
+        command += ["--protocol-era", era, "--", *stage.server]
     status, out, seconds = stage.run(command)
     sent, _ = stage.conversation()
     cells = [opening(sent), "–", "–", f"{seconds:.1f}"]
@@ -293,6 +362,21 @@ def table(titles, rows):
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
+def on_stage(make, work):
+    """Does the work on a stage, and ends the stage."""
+    stage = make()
+    try:
+        cells = work(stage)
+    except BaseException:
+        try:
+            stage.close()
+        except Failure:
+            pass  # What failed first is what is told.
+        raise
+    stage.close()
+    return cells
+
+
 def attempt(clients, package, work):
     """The cells of a row: the version, what the work gives, and 'passed' or what failed."""
     version, blank = "–", ["–"] * 4
@@ -311,6 +395,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clients", type=Path, required=True, help="where run.sh installed the clients")
     parser.add_argument("--only", help="clients to run, separated by commas; 'inspector' is one of them")
+    parser.add_argument("--over", default="stdio,http", help="how clients reach the server: stdio, http or both")
     parser.add_argument("--tool", default="read", help="the tool that reads a file")
     parser.add_argument("--arguments", default='{"path": "note.txt"}', help="its arguments as JSON")
     parser.add_argument("--keep", action="store_true", help="keep the folders of the runs also if all passed")
@@ -321,38 +406,45 @@ def main():
     chosen = options.only.split(",") if options.only else known
     if unknown := [name for name in chosen if name not in known]:
         parser.error(f"no client is named {unknown[0]}; known: {', '.join(known)}")
+    ways = options.over.split(",")
+    if unknown := [way for way in ways if way not in ("stdio", "http")]:
+        parser.error(f"there is no way {unknown[0]}; known: stdio, http")
 
     scratch = Path(tempfile.mkdtemp(prefix="haft-clients-"))
     client_rows, inspector_rows = [], []
-    for name in (name for name in CLIENTS if name in chosen):
-        package, prepare = CLIENTS[name]
-        provider = Provider(wants(options.tool), json.loads(options.arguments))
-
-        def work():
-            stage = Stage(scratch, name, options.clients, options.server, provider.url)
-            return drive(stage, provider, options, prepare(stage))
-
-        try:
-            client_rows.append([name, *attempt(options.clients, package, work)])
-        finally:
-            provider.close()
-        print(f"{name}: {client_rows[-1][-1]}", file=sys.stderr)
-    if "inspector" in chosen:
-        for era in ("legacy", "modern"):
+    for way in ways:
+        for name in (name for name in CLIENTS if name in chosen):
+            package, prepare = CLIENTS[name]
+            provider = Provider(wants(options.tool), json.loads(options.arguments))
 
             def work():
-                stage = Stage(scratch, f"inspector-{era}", options.clients, options.server, "")
-                return inspect(stage, era)
+                return on_stage(
+                    lambda: Stage(scratch, f"{name}-{way}", way, options.clients, options.server, provider.url),
+                    lambda stage: drive(stage, provider, options, prepare(stage)),
+                )
 
-            inspector_rows.append([era, *attempt(options.clients, INSPECTOR, work)])
-            print(f"inspector, {era}: {inspector_rows[-1][-1]}", file=sys.stderr)
+            try:
+                client_rows.append([name, way, *attempt(options.clients, package, work)])
+            finally:
+                provider.close()
+            print(f"{name}, {way}: {client_rows[-1][-1]}", file=sys.stderr)
+        for era in ("legacy", "modern") if "inspector" in chosen else ():
+
+            def work():
+                return on_stage(
+                    lambda: Stage(scratch, f"inspector-{era}-{way}", way, options.clients, options.server, ""),
+                    lambda stage: inspect(stage, era),
+                )
+
+            inspector_rows.append([era, way, *attempt(options.clients, INSPECTOR, work)])
+            print(f"inspector, {era}, {way}: {inspector_rows[-1][-1]}", file=sys.stderr)
 
     if client_rows:
-        print(table(["client", "version", "opens with", "model sees", "calls", "seconds", "result"], client_rows))
+        print(table(["client", "over", "version", "opens with", "model sees", "calls", "seconds", "result"], client_rows))
     if client_rows and inspector_rows:
         print()
     if inspector_rows:
-        print(table(["Inspector, era", "version", "opens with", "tools", "findings", "seconds", "result"], inspector_rows))
+        print(table(["Inspector, era", "over", "version", "opens with", "tools", "findings", "seconds", "result"], inspector_rows))
     failed = [row for row in client_rows + inspector_rows if row[-1] != "passed"]
     if failed or options.keep:
         print(f"the folders of the runs are kept in {scratch}", file=sys.stderr)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs five real MCP clients, and Inspector in both eras, against `haft serve mcp`.
+# Runs five real MCP clients, and Inspector in both eras, against `haft serve mcp`,
+# over standard input and output and over HTTP.
 # Installs them from the npm registry in the versions pinned below, once; then
 # everything is offline. Prints Markdown tables; exits 1 if a check fails.
 #

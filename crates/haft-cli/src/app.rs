@@ -11,6 +11,7 @@ mod grants;
 mod home;
 mod keys;
 mod masker;
+pub(crate) mod mcp;
 pub(crate) mod passphrase;
 pub(crate) mod pins;
 mod renewal;
@@ -31,10 +32,11 @@ use crate::{
 };
 use grants::SavedGrants;
 use haft_core::{Approver, Clock, Credential, NoApprover, Permission, RealPath, StateFolder, World};
+use haft_mcp::Fronts;
 use haft_os::{Environment, OsFiles, OsProcesses, OsState, Sandbox, SystemClock, host};
 use haft_policy::{Action, Policy, Rule};
 use haft_runtime::{
-    Executor, JOBS_MAX, Problem, SPILL_FOLDER, Session, SessionSetup, Snapshot, ToolSet,
+    Executor, JOBS_MAX, Problem, Resolved, SPILL_FOLDER, Session, SessionSetup, Snapshot, ToolSet,
     find::Deferral,
     hooks::{Hook, Hooks},
     settings::{Place, Settings, TrustFile},
@@ -46,8 +48,12 @@ use std::{
     io::{self, IsTerminal},
     path::{Path, PathBuf},
     sync::Arc,
-    time::UNIX_EPOCH,
+    time::{Duration, UNIX_EPOCH},
 };
+use tokio::time::timeout;
+
+/// How long a conversation waits for servers whose tools nobody knows yet.
+const MEETING_TIME: Duration = Duration::from_secs(3);
 
 /// What holds for one workspace.
 pub(crate) struct App {
@@ -69,6 +75,8 @@ pub(crate) struct App {
     pub(crate) problems: Vec<Problem>,
     /// The credentials that settings refer to.
     pub(crate) keys: Keys,
+    /// Who makes which call, where clients of the protocol do.
+    pub(crate) fronts: Fronts,
 }
 
 /// How long a session's process lives.
@@ -88,6 +96,30 @@ pub(crate) struct Live {
     pub(crate) session: Arc<Session>,
     /// The tools of the workspace; they go when this is dropped.
     pub(crate) tools: Tools,
+}
+
+impl Live {
+    /// Has the session see the tools of servers that nobody knew yet, as far as they can be had soon; others come when
+    /// they come, and a server that is slow holds nobody up.
+    pub(crate) async fn meet(&self) {
+        let tools = self.tools.clone();
+        let meeting = tokio::spawn(async move { tools.meet().await });
+        let _ = timeout(MEETING_TIME, meeting).await;
+        self.session.refresh();
+    }
+
+    /// The same where one tool is wanted: where it is known, nothing is waited for.
+    pub(crate) async fn meet_for(&self, tool: &str) {
+        if !matches!(self.session.snapshot().resolve(tool), Resolved::Tool(..)) {
+            self.tools.meet().await;
+            self.session.refresh();
+        }
+    }
+
+    /// Lets servers end by themselves.
+    pub(crate) async fn close(&self) {
+        self.tools.servers().close().await;
+    }
 }
 
 impl App {
@@ -110,7 +142,8 @@ impl App {
         problems.extend(said.grants(&place).1);
         problems.extend(said.problems);
         let keys = Keys::new(&environment, &home.state, &settings);
-        Ok(Self { common, environment, home, workspace, place, settings, trust, problems, keys })
+        let fronts = Fronts::new();
+        Ok(Self { common, environment, home, workspace, place, settings, trust, problems, keys, fronts })
     }
 
     /// The tools of the workspace, from every source.

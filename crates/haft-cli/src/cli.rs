@@ -3,7 +3,10 @@
 use crate::command::{DemoArgs, RunArgs, UndoArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use haft_policy::Mode;
-use std::path::PathBuf;
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+};
 
 const ABOUT: &str = "The runtime between a model's tool calls and the world";
 const CALL_HELP: &str = "Input is one JSON object, or `-` to read it from standard input, or --key value pairs: \
@@ -85,6 +88,8 @@ pub(crate) enum Command {
     Permissions(PermissionsArgs),
     /// Rule files
     Rules(RulesArgs),
+    /// Servers of the Model Context Protocol whose tools are used here
+    Mcp(McpArgs),
     /// Take over what another tool was allowed
     Import(ImportArgs),
     /// Mark the workspace as your own
@@ -306,8 +311,38 @@ pub(crate) struct ServeArgs {
 /// How to serve.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum ServeCommand {
-    /// The Model Context Protocol over standard input and output
-    Mcp,
+    /// The Model Context Protocol over standard input and output, or over HTTP
+    Mcp(ServeMcpArgs),
+}
+
+/// `haft serve mcp`.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ServeMcpArgs {
+    /// Serve by streamable HTTP at this address, such as 127.0.0.1:8642; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub(crate) http: Option<SocketAddr>,
+    /// Let clients in without a token; only on loopback
+    #[arg(long, requires = "http")]
+    pub(crate) no_token: bool,
+    /// Make a new token; the former one opens no more
+    #[arg(long, requires = "http", conflicts_with = "no_token")]
+    pub(crate) new_token: bool,
+    /// Another name by which clients reach the server; may come several times
+    #[arg(long, requires = "http", value_name = "HOST")]
+    pub(crate) allow_host: Vec<String>,
+    /// A web page that may use the server from a browser, such as <https://app.example>; may come several times
+    #[arg(long, requires = "http", value_name = "ORIGIN")]
+    pub(crate) allow_origin: Vec<String>,
+}
+
+/// An address to listen at; a port alone is one of loopback.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let on_loopback = text.strip_prefix("localhost").unwrap_or(text).trim_start_matches(':').parse::<u16>();
+    match (text.parse::<SocketAddr>(), on_loopback) {
+        (Ok(address), _) => Ok(address),
+        (_, Ok(port)) => Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+        _ => Err("write an address and a port, such as 127.0.0.1:8642".to_owned()),
+    }
 }
 
 /// `haft permissions`.
@@ -397,6 +432,91 @@ pub(crate) enum RulesCommand {
     },
 }
 
+/// `haft mcp`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct McpArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<McpCommand>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What to do with servers.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum McpCommand {
+    /// The servers that are named, where, and whether they are used
+    List,
+    /// Name a server in the settings; without a flag in your own, for all workspaces
+    #[command(override_usage = MCP_ADD_USAGE)]
+    Add(McpAddArgs),
+    /// Let a server that came with the workspace be started as it is
+    Approve {
+        /// Its name
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        name: Option<String>,
+        /// All that wait for it, one after another
+        #[arg(long)]
+        all: bool,
+    },
+    /// Start a server, and show what it says and what it does that it shouldn't
+    Test {
+        /// Its name
+        name: String,
+    },
+    /// Log in to a server over HTTP: a page to open, and tokens that are stored and renewed
+    Login {
+        /// Its name
+        name: String,
+        /// Also where it asks for none, or one is there
+        #[arg(long)]
+        again: bool,
+    },
+    /// Forget the tokens of a server
+    Logout {
+        /// Its name
+        name: String,
+    },
+    /// Take a server out of the settings
+    Remove {
+        /// Its name
+        name: String,
+    },
+}
+
+const MCP_ADD_USAGE: &str =
+    "haft mcp add [FLAGS] NAME URL\n       haft mcp add [FLAGS] NAME -- PROGRAM [ARGUMENT]...";
+
+/// `haft mcp add`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct McpAddArgs {
+    /// What to call it: it stands in the names of its tools
+    pub(crate) name: String,
+    /// Its address, or the program that it is with its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "URL|PROGRAM")]
+    pub(crate) words: Vec<String>,
+    /// An environment variable that it gets; NAME=OTHER gives it under another name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) env: Vec<String>,
+    /// A header that is sent to it, with secrets named: "Authorization: Bearer ${`GITHUB_TOKEN`}"
+    #[arg(long, value_name = "NAME: VALUE")]
+    pub(crate) header: Vec<String>,
+    /// The folder that it starts in [default: the workspace's root]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<String>,
+    /// It only speaks the older form of HTTP, with a stream and a second address
+    #[arg(long)]
+    pub(crate) sse: bool,
+    /// What stands before the names of its tools [default: `mcp__NAME`__]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) prefix: Option<String>,
+    /// Start it with the session, not with the first call
+    #[arg(long)]
+    pub(crate) eager: bool,
+    #[command(flatten)]
+    pub(crate) place: RulePlace,
+}
+
 /// `haft import`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ImportArgs {
@@ -414,6 +534,18 @@ pub(crate) enum ImportCommand {
         write: bool,
         /// A settings file, or a folder that holds one [default: this workspace's and your own]
         #[arg(long, value_name = "PATH")]
+        from: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Servers that other tools were set up with; only shows what they come to, unless --write
+    Mcp {
+        /// Write them to your own settings
+        #[arg(long)]
+        write: bool,
+        /// A list of servers [default: where other tools keep theirs]
+        #[arg(long, value_name = "FILE")]
         from: Option<PathBuf>,
         /// Print JSON
         #[arg(long)]
@@ -496,7 +628,7 @@ pub(crate) struct DoctorArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Start the servers of .mcp.json, and say whether they answer
+    /// Start the MCP servers that are named and may be started, and say what they answer
     #[arg(long)]
     pub(crate) mcp: bool,
 }
@@ -543,10 +675,42 @@ mod tests {
     }
 
     #[test]
+    fn a_port_alone_is_one_of_loopback() {
+        for text in ["127.0.0.1:8642", "localhost:8642", ":8642", "8642"] {
+            assert_eq!(address(text).unwrap().to_string(), "127.0.0.1:8642", "{text}");
+        }
+        assert_eq!(address("[::1]:0").unwrap().to_string(), "[::1]:0");
+        assert!(address("127.0.0.1").is_err() && address("box:80").is_err());
+    }
+
+    #[test]
+    fn what_follows_a_servers_name_is_its_own() {
+        let parsed = |words: &[&str]| {
+            let Some(Command::Mcp(args)) = Cli::try_parse_from(words).unwrap().command else {
+                panic!("no mcp")
+            };
+            let Some(McpCommand::Add(add)) = args.command else { panic!("no add") };
+            (add.name, add.words, add.env, args.json)
+        };
+        let (name, words, env, json) = parsed(&[
+            "haft", "mcp", "add", "--json", "--env", "TOKEN", "files", "--", "npx", "-y", "files", "--json",
+            ".",
+        ]);
+        assert_eq!((name.as_str(), json), ("files", true));
+        assert_eq!(words, ["npx", "-y", "files", "--json", "."]);
+        assert_eq!(env, ["TOKEN"]);
+        let (_, words, ..) = parsed(&["haft", "mcp", "add", "x", "https://x.example/mcp"]);
+        assert_eq!(words, ["https://x.example/mcp"]);
+    }
+
+    #[test]
     fn unknown_flags_and_modes_are_wrong_usage() {
         let wrong = [
             vec!["haft", "permissions", "allow", "--user", "--local", "x"],
             vec!["haft", "permissions", "revoke"],
+            vec!["haft", "serve", "mcp", "--no-token"],
+            vec!["haft", "serve", "mcp", "--http", "nowhere"],
+            vec!["haft", "serve", "mcp", "--http", "1", "--no-token", "--new-token"],
             vec!["haft", "permissions", "revoke", "x", "--all"],
             vec!["haft", "rules"],
             vec!["haft", "import"],
@@ -554,6 +718,9 @@ mod tests {
             vec!["haft", "secret", "set"],
             vec!["haft", "secret", "rekey"],
             vec!["haft", "secret", "rekey", "--passphrase", "--key-file"],
+            vec!["haft", "mcp", "add", "x"],
+            vec!["haft", "mcp", "approve"],
+            vec!["haft", "mcp", "approve", "x", "--all"],
             vec!["haft", "call", "--jsno", "x"],
             vec!["haft", "--mode", "slow", "tools"],
             vec!["haft", "tools", "--bogus"],

@@ -71,6 +71,33 @@ pub enum Answer {
     Dismissed,
 }
 
+/// What a running tool's source wants a person to fill in, or to look at.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Form {
+    /// The call during which it is wanted.
+    pub call: CallId,
+    /// Who wants it, for people; written by strangers, as all below.
+    pub source: Arc<str>,
+    /// What it is about.
+    pub message: String,
+    /// JSON Schema of a flat object; an empty object where nothing is to be filled in.
+    pub schema: Value,
+    /// A page to open instead of filling anything in here.
+    pub url: Option<String>,
+}
+
+/// What became of a form.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Filled {
+    /// Filled in; an object that fits the schema. Empty for a page that is opened.
+    Accepted(Value),
+    /// Refused.
+    Declined,
+    /// Closed without a word, or nobody answered in time.
+    Dismissed,
+}
+
 /// Somebody who can answer: a terminal, a web page, an MCP client.
 ///
 /// Dropping the future withdraws the question.
@@ -80,8 +107,18 @@ pub trait Approver: Send + Sync {
         true
     }
 
+    /// Whether anybody is there for this call's questions: a host with several clients tells them apart.
+    fn is_present_for(&self, _call: &CallId) -> bool {
+        self.is_present()
+    }
+
     /// Puts the question and waits.
     fn ask(&self, question: Question) -> BoxFuture<'_, Answer>;
+
+    /// Puts a form and waits; where nobody can fill it in, it is declined.
+    fn fill(&self, _form: Form) -> BoxFuture<'_, Filled> {
+        Box::pin(std::future::ready(Filled::Declined))
+    }
 }
 
 /// Nobody is there.

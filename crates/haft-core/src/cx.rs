@@ -1,11 +1,11 @@
 //! What a tool is given for one call.
 
 use crate::{
-    BoxFuture, CallId, Cancel, Change, Ended, Failure, JobView, Jobs, PathArg, Progress, RealPath, Request,
-    Seen, Shape, Spec, Truncation, World, output::ChangedBy,
+    BoxFuture, CallId, Cancel, Change, Ended, Failure, Filled, Form, JobView, Jobs, PathArg, Progress,
+    RealPath, Request, Seen, Shape, Spec, Truncation, World, output::ChangedBy,
 };
 use serde_json::Value;
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use std::{any::Any, borrow::Cow, collections::BTreeMap, sync::Arc};
 use tokio::sync::oneshot;
 
 /// The key of the session's state that holds the shell's working directory, absolute.
@@ -68,11 +68,21 @@ pub trait SessionView: Send + Sync {
     }
 }
 
-/// Makes further calls through the one call path. Only for tools whose effects are
-/// [`crate::Effects::Delegated`]; for others each call is refused.
+/// What a running tool may ask of whoever made the call.
 pub trait Nested: Send + Sync {
-    /// Makes a call inside this one.
+    /// Makes a call inside this one, through the one call path. Only for tools whose effects are
+    /// [`crate::Effects::Delegated`]; for others each call is refused.
     fn call(&self, request: Request) -> BoxFuture<'static, Ended>;
+
+    /// The call's time stands still until what it gives is dropped: for waits on people.
+    fn pause(&self) -> Box<dyn Any + Send> {
+        Box::new(())
+    }
+
+    /// Has a person fill in a form; the call's time stands still meanwhile. Declined where nobody can.
+    fn fill(&self, _form: Form) -> BoxFuture<'static, Filled> {
+        Box::pin(std::future::ready(Filled::Declined))
+    }
 }
 
 /// Where progress and long output go.

@@ -101,6 +101,8 @@ pub enum Touch<P> {
     /// A line for the shell runs; it may touch anything. It starts in the folder of the first [`Touch::Read`] stated
     /// beside it, else in the session's working directory (its state `cwd`), else in the workspace's root.
     Command(Arc<str>),
+    /// A server that is spoken with, by its name; it may do anything that its own rights allow.
+    Server(Arc<str>),
     /// A key of the session's state changes.
     Session(Arc<str>),
     /// It runs outside the sandbox, where there is one.
@@ -141,7 +143,12 @@ impl<P> Touch<P> {
     pub fn path(&self) -> Option<&P> {
         match self {
             Self::Read(path) | Self::Write(path) | Self::ReadTree(path) | Self::WriteTree(path) => Some(path),
-            Self::Host(_) | Self::Command(_) | Self::Session(_) | Self::Unconfined | Self::Outlives => None,
+            Self::Host(_)
+            | Self::Command(_)
+            | Self::Server(_)
+            | Self::Session(_)
+            | Self::Unconfined
+            | Self::Outlives => None,
         }
     }
 
@@ -167,6 +174,7 @@ impl<P> Touch<P> {
             Self::WriteTree(path) => Touch::WriteTree(resolve(path)?),
             Self::Host(host) => Touch::Host(Arc::clone(host)),
             Self::Command(line) => Touch::Command(Arc::clone(line)),
+            Self::Server(name) => Touch::Server(Arc::clone(name)),
             Self::Session(key) => Touch::Session(Arc::clone(key)),
             Self::Unconfined => Touch::Unconfined,
             Self::Outlives => Touch::Outlives,

@@ -15,6 +15,7 @@ mod effects;
 mod event;
 mod failure;
 mod files;
+mod hidden;
 mod http;
 mod job;
 mod media;
@@ -25,6 +26,7 @@ mod profile;
 mod sandbox;
 mod secret;
 mod shell_line;
+mod shown;
 mod spec;
 mod state;
 mod tether;
@@ -32,7 +34,7 @@ mod tool;
 mod web;
 mod world;
 
-pub use approve::{Answer, Approver, NoApprover, Preview, Question};
+pub use approve::{Answer, Approver, Filled, Form, NoApprover, Preview, Question};
 pub use build::{ToolBuilder, tool};
 pub use call::{CallId, Ended, Input, Outcome, Request, TraceStep, Why};
 pub use cancel::Cancel;
@@ -48,6 +50,7 @@ pub use files::{
     Entry, FileKind, FileLock, FileOp, Files, GrepHit, GrepLine, GrepQuery, Listing, Skip, Stat, WalkOptions,
     WalkReport, WriteMode,
 };
+pub use hidden::is_hidden;
 pub use http::{Http, HttpBody, HttpRequest, HttpResponse};
 pub use job::{Job, JobOrder, JobView, JobWait, Jobs, NoJobs, Waited};
 pub use media::{Image, ImageLimits, Media, NoMedia, PageRange, PdfPage, PdfText};
@@ -64,6 +67,7 @@ pub use profile::{Ground, Needs, Profile, WorkspaceUse};
 pub use sandbox::{Allowance, Confined, Confinement, Kept, Layer, Reach, looks_barred};
 pub use secret::{SECRET_MAX_BYTES, Secret, SecretError};
 pub use shell_line::{shell_line, shell_word};
+pub use shown::{bounded_lines, exact};
 pub use spec::{
     Display, Example, Exposure, Flags, LONG_TIMEOUT, OUTPUT_MAX_BYTES, OUTPUT_MAX_LINES, Permission, Risk,
     Spec, TIMEOUT,

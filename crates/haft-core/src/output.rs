@@ -242,6 +242,10 @@ pub struct Output {
     pub shape: Shape,
     /// Set where the tool (or a capture) has bounded the text itself.
     pub truncation: Option<Truncation>,
+    /// The whole result as a source that speaks the Model Context Protocol gave it, for hosts that speak it too: an
+    /// object with a list `content`. Masked as the rest is, and gone where the result was cut or replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub foreign: Option<Value>,
 }
 
 impl Output {
@@ -255,6 +259,16 @@ impl Output {
     pub fn with_metadata(mut self, metadata: Value) -> Self {
         self.metadata = Some(metadata);
         self
+    }
+
+    /// Adds a text block at the end, also to what goes on as it came.
+    pub fn add_text(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        let content = self.foreign.as_mut().and_then(|foreign| foreign.get_mut("content"));
+        if let Some(list) = content.and_then(Value::as_array_mut) {
+            list.push(serde_json::json!({"type": "text", "text": text}));
+        }
+        self.content.push(Block::text(text));
     }
 
     /// All text blocks, joined by line breaks.
@@ -335,6 +349,18 @@ mod tests {
         assert!(seen.is_whole());
         seen.merge(&Seen { hash: "b".into(), lines: vec![(2, 3)], total: 3 });
         assert_eq!(seen.lines, [(2, 3)]);
+    }
+
+    #[test]
+    fn a_text_that_is_added_stands_in_both_forms() {
+        let foreign = Some(serde_json::json!({"content": [{"type": "text", "text": "a"}], "x": 1}));
+        let mut output = Output { foreign, ..Output::text("a") };
+        output.add_text("b");
+        assert_eq!(output.joined_text(), "a\nb");
+        assert_eq!(
+            output.foreign.unwrap().to_string(),
+            r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"x":1}"#
+        );
     }
 
     #[test]

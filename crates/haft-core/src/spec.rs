@@ -174,6 +174,10 @@ pub struct Spec {
     pub display: Display,
     /// Inputs with the outputs they must give.
     pub examples: Vec<Example>,
+    /// The definition as a source that speaks the Model Context Protocol gave it, for hosts that speak it too; its
+    /// name isn't the one that counts here.
+    #[serde(skip)]
+    pub foreign: Option<Arc<Value>>,
 }
 
 /// A profile that goes by the declaration says nothing by itself.
@@ -219,6 +223,7 @@ impl Spec {
             code_mode: true,
             display: Display::default(),
             examples: Vec::new(),
+            foreign: None,
         }
     }
 

@@ -13,7 +13,7 @@ use std::{
 use tokio::sync::{Notify, watch};
 
 /// Longest line that may be written in pieces.
-const UNFINISHED_MAX_BYTES: usize = 64 << 10;
+const UNFINISHED_MAX_BYTES: usize = 2 << 20;
 /// How much input waits for a command that doesn't read it.
 const WAITING_MAX_BYTES: usize = 1 << 20;
 
@@ -25,6 +25,8 @@ struct Inner {
     takes_input: bool,
     input: Mutex<Waiting>,
     arrived: Notify,
+    /// Something was taken, or nothing will be any more.
+    taken: Notify,
     known: watch::Sender<Known>,
 }
 
@@ -98,6 +100,7 @@ impl Tether {
             takes_input,
             input: Mutex::default(),
             arrived: Notify::new(),
+            taken: Notify::new(),
             known: watch::Sender::new(Known::default()),
         }))
     }
@@ -145,6 +148,33 @@ impl Tether {
     /// What was written since the last line break: whoever reads lines sees it as one with what comes next.
     pub fn unfinished(&self) -> String {
         String::from_utf8_lossy(&self.input().unfinished).into_owned()
+    }
+
+    /// The same, once there is room for it; one that is longer than may wait goes alone.
+    ///
+    /// # Errors
+    /// A conflict where its input is closed, also while this waits.
+    ///
+    /// # Cancellation
+    /// All of it was given, or nothing.
+    pub async fn write_in_turn(&self, bytes: Vec<u8>) -> Result<(), Failure> {
+        loop {
+            // Made before looking, so that room that comes in between wakes it.
+            let taken = self.0.taken.notified();
+            {
+                let mut input = self.input();
+                self.refusal(&input)?;
+                let after = input.bytes.saturating_add(bytes.len());
+                if input.bytes == 0 || after <= WAITING_MAX_BYTES {
+                    input.bytes = after;
+                    input.pieces.push_back(bytes);
+                    drop(input);
+                    self.0.arrived.notify_one();
+                    return Ok(());
+                }
+            }
+            taken.await;
+        }
     }
 
     /// Ends the input once all that waits is read.
@@ -247,6 +277,8 @@ impl Tether {
     pub fn has_taken(&self, count: usize) {
         let mut input = self.input();
         input.bytes = input.bytes.saturating_sub(count);
+        drop(input);
+        self.0.taken.notify_waiters();
     }
 
     /// Says that the command takes no more input; what waits is dropped.
@@ -255,6 +287,8 @@ impl Tether {
         input.pieces.clear();
         input.bytes = 0;
         input.end.get_or_insert(InputEnd::Refused);
+        drop(input);
+        self.0.taken.notify_waiters();
     }
 
     fn input(&self) -> MutexGuard<'_, Waiting> {
@@ -272,6 +306,10 @@ impl fmt::Debug for Tether {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{
+        pin::{Pin, pin},
+        task::{Context, Poll, Waker},
+    };
 
     #[test]
     fn silence_names_who_waits() {
@@ -295,5 +333,27 @@ mod tests {
         let refused = Tether::open();
         refused.refuse();
         assert!(refused.close().unwrap_err().text.contains("the command closed its input"));
+    }
+
+    /// One look at a future.
+    fn look<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+        future.poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn input_given_in_turn_waits_for_room_and_for_nothing_that_has_ended() {
+        let tether = Tether::open();
+        let mut first = pin!(tether.write_in_turn(vec![b'x'; 2 * WAITING_MAX_BYTES]));
+        assert!(matches!(look(first.as_mut()), Poll::Ready(Ok(()))), "alone it may be of any length");
+        let mut second = pin!(tether.write_in_turn(b"y".to_vec()));
+        assert!(look(second.as_mut()).is_pending());
+        tether.has_taken(2 * WAITING_MAX_BYTES);
+        assert!(matches!(look(second.as_mut()), Poll::Ready(Ok(()))));
+        let mut third = pin!(tether.write_in_turn(vec![b'z'; WAITING_MAX_BYTES]));
+        assert!(look(third.as_mut()).is_pending());
+        tether.refuse();
+        assert!(
+            matches!(look(third.as_mut()), Poll::Ready(Err(why)) if why.text.contains("closed its input"))
+        );
     }
 }

@@ -1,124 +1,131 @@
-//! One call from its place to its result, with progress on the way.
+//! One call from its place in the order to its result, with what happens on the way told to its client.
 
-use crate::{
-    desk::Desk,
-    encode::{self, Era},
-    fault::Fault,
-    place::Call,
-};
-use haft_core::{CallId, Event, Outcome};
-use haft_runtime::EventStream;
-use serde_json::Value;
-use std::{future::pending, time::Duration};
-use tokio_util::sync::CancellationToken;
+use crate::{Front, encode, exchange::Exchange, fault::Fault, front::Registered, office::Office};
+use futures::FutureExt;
+use haft_core::{CallId, Event, Outcome, Progress, Request};
+use haft_runtime::{EventStream, Seat};
+use serde_json::{Map, json};
+use std::{future::pending, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 /// How long calls may still work once the client has closed its side: a script that pipes its requests in and
 /// closes gets its answers.
 pub(crate) const FINISH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a call may take to end once it was cancelled after that. Below the SDK's own 5 s, so that nothing is
-/// left behind by it.
+/// How long a call may take to end once it was cancelled after that.
 pub(crate) const END_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// A tool call that has its place.
+pub(crate) struct Call {
+    /// The name in the catalogue.
+    pub(crate) tool: String,
+    /// The text of the arguments exactly as it came.
+    pub(crate) arguments: String,
+    /// The request's id, for the log.
+    pub(crate) foreign_id: String,
+    pub(crate) seat: Seat,
+}
+
+/// Starts the call; what becomes of it is told to the exchange.
+pub(crate) fn start(office: &Arc<Office>, exchange: &Arc<Exchange>, call: Call) {
+    let front: Arc<dyn Front> = exchange.clone();
+    // Before it starts, so that nothing it says or asks is missed.
+    let registered = office.fronts.register(call.seat.call().clone(), front);
+    let heard = exchange.wants_news().then(|| office.session.events());
+    let (office, exchange) = (Arc::clone(office), Arc::clone(exchange));
+    tokio::spawn(async move {
+        let result = drive(&office, &exchange, call, heard, registered).await;
+        exchange.end(result);
+        office.parked.outlast(&exchange).await;
+    });
+}
+
+async fn drive(
+    office: &Office,
+    exchange: &Exchange,
+    call: Call,
+    heard: Option<EventStream>,
+    _registered: Registered,
+) -> Result<String, Fault> {
+    // A call that panics would never be answered.
+    AssertUnwindSafe(run(office, exchange, call, heard))
+        .catch_unwind()
+        .await
+        .unwrap_or_else(|_| Err(Fault::internal("haft failed while it ran the call")))
+}
 
 /// Runs a call through the executor; the result is JSON text.
 ///
 /// # Errors
 /// There is no such tool, which the protocol counts among its own errors. The log has the call all the same.
-///
-/// # Cancellation
-/// `cancelled` (the client no longer wants it) and the desk's end cancel the call and wait for its end.
-pub(crate) async fn run(
-    desk: &Desk,
-    call: &Call,
-    era: Era,
-    cancelled: &CancellationToken,
+async fn run(
+    office: &Office,
+    exchange: &Exchange,
+    call: Call,
+    mut heard: Option<EventStream>,
 ) -> Result<String, Fault> {
-    let Some(seat) = call.take_seat() else {
-        return Err(Fault::internal("this call ran already"));
-    };
-    // Before the call starts, so that nothing it says is missed.
-    let token = call.progress_token.clone();
-    let mut forward = token.map(|token| Forward { events: desk.session.events(), token, count: 0 });
-    let running = desk.executor.start(&desk.session, seat, call.request());
+    let Call { tool, arguments, foreign_id, seat } = call;
+    let request = Request { foreign_id: Some(foreign_id), ..Request::new(tool, arguments) };
+    let running = office.executor.start(&office.session, seat, request);
     let (id, cancel) = (running.id.clone(), running.cancel.clone());
+    let stop = async {
+        tokio::select! {
+            () = exchange.cancel.cancelled() => {}
+            () = exchange.left_alone() => {}
+        }
+    };
     let abandoned = async {
-        desk.ending.cancelled().await;
+        office.ending.cancelled().await;
         tokio::time::sleep(END_TIMEOUT).await;
     };
-    tokio::pin!(running, abandoned);
+    tokio::pin!(running, stop, abandoned);
     let mut is_stopped = false;
     let ended = loop {
         tokio::select! {
             biased;
-            () = next_progress(forward.as_mut(), desk, &id) => {}
+            event = next(heard.as_mut()) => tell(exchange, &id, &event),
             ended = &mut running => break ended,
-            () = stop(cancelled, &desk.ending), if !is_stopped => {
+            () = &mut stop, if !is_stopped => {
                 is_stopped = true;
-                forward = None;
+                heard = None;
                 cancel.fire();
             }
             () = &mut abandoned => return Err(Fault::internal("the call outlived its client")),
         }
     };
-    if let Some(forward) = &mut forward {
-        forward.rest(desk, &id);
+    // What was said before the call ended.
+    while let Some(event) = heard.as_mut().and_then(EventStream::try_next) {
+        tell(exchange, &id, &event);
     }
     match ended.outcome {
         Outcome::Unknown => Err(Fault::invalid_params(ended.output.joined_text())),
-        _ => Ok(encode::ended(&ended, era, &desk.server)),
+        _ => Ok(encode::ended(&ended, exchange.era(), &office.server)),
     }
 }
 
-async fn stop(cancelled: &CancellationToken, ending: &CancellationToken) {
-    tokio::select! {
-        () = cancelled.cancelled() => {}
-        () = ending.cancelled() => {}
-    }
-}
-
-async fn next_progress(forward: Option<&mut Forward>, desk: &Desk, call: &CallId) {
-    match forward {
-        Some(forward) => forward.next(desk, call).await,
+async fn next(heard: Option<&mut EventStream>) -> Event {
+    match heard {
+        Some(heard) => heard.next().await,
         None => pending().await,
     }
 }
 
-/// Passes a call's progress on.
-struct Forward {
-    events: EventStream,
-    token: Value,
-    count: u64,
-}
-
-impl Forward {
-    /// Passes the next event on and waits until it was written: a slow client loses progress, which the
-    /// stream drops, and costs no memory.
-    async fn next(&mut self, desk: &Desk, call: &CallId) {
-        let event = self.events.next().await;
-        if let Some(line) = self.line(&event, call) {
-            // A client that can't be written to has left, which the next read notices.
-            drop(desk.outbox.write(line).await);
-        }
+/// Passes on what the call, or one inside it, says.
+fn tell(exchange: &Exchange, call: &CallId, event: &Event) {
+    let Event::Progress { call: of, progress } = event else { return };
+    if of != call && !of.is_inside(call) {
+        return;
     }
-
-    /// Passes on what was said before the call ended.
-    fn rest(&mut self, desk: &Desk, call: &CallId) {
-        while let Some(event) = self.events.try_next() {
-            if let Some(line) = self.line(&event, call) {
-                drop(desk.outbox.push(line));
-            }
-        }
-    }
-
-    fn line(&mut self, event: &Event, call: &CallId) -> Option<String> {
-        let Event::Progress { call: of, progress } = event else {
-            return None;
-        };
-        if of != call && !of.is_inside(call) {
-            return None;
-        }
-        let message = encode::progress_message(progress)?;
-        self.count += 1;
-        Some(encode::progress(&self.token, self.count, &message))
-    }
+    let Some(message) = encode::progress_message(progress) else { return };
+    exchange.say(&message);
+    let level = match progress {
+        Progress::Log(_) => "info",
+        Progress::Warning(_) => "warning",
+        _ => return,
+    };
+    let line = Map::from_iter([
+        ("level".to_owned(), json!(level)),
+        ("logger".to_owned(), json!("haft")),
+        ("data".to_owned(), json!(message)),
+    ]);
+    exchange.log(&line);
 }

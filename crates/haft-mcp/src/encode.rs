@@ -1,11 +1,16 @@
 //! Everything that goes out, as JSON text: definitions and results in the shape of either era.
 //!
-//! Results that the SDK's types would thin out are made here whole, so they must be right for the era by
-//! themselves: the modern one wants `resultType` on each and hints for caching on lists, the legacy one has
-//! peers that reject both.
+//! Each shape must be right for its era by itself: the modern one wants `resultType` on each result and hints for caching
+//! on lists, the legacy one has peers that reject both.
 
-use crate::{fault::Fault, server::ServerInfo};
-use haft_core::{Block, Ended, Exposure, Output, Progress, Risk, Spec};
+use crate::{
+    content,
+    era::{self, Era},
+    fault::Fault,
+    forward, names,
+    server::ServerInfo,
+};
+use haft_core::{Ended, Exposure, Output, Progress, Risk, Spec};
 use haft_runtime::Offer;
 use serde_json::{Map, Value, json};
 
@@ -13,19 +18,12 @@ use serde_json::{Map, Value, json};
 const OUTCOME_KEY: &str = "dev.haft/outcome";
 /// Where the modern era wants name and version of the server.
 const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
+/// Where the modern era says which stream a notification belongs to.
+const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 /// The capability of tools that contact other hosts.
 const OUTBOUND: &str = "net.outbound";
 /// Most characters of one progress message: it is a line for a status bar.
 const MESSAGE_MAX_CHARS: usize = 400;
-
-/// Which shape of the protocol a request wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Era {
-    /// Up to 2025-11-25: a handshake, then a session.
-    Legacy,
-    /// From 2026-07-28: each request stands alone.
-    Modern,
-}
 
 /// The reply to a request; both parts are JSON text.
 pub(crate) fn reply(id: &str, result: &str) -> String {
@@ -40,22 +38,37 @@ pub(crate) fn error(id: &str, error: &str) -> String {
 /// An error of ours; without an id where none could be read, as the protocol has it (JSON-RPC says `null`
 /// there, which clients of the protocol don't take).
 pub(crate) fn fault(id: Option<&str>, fault: &Fault) -> String {
-    let body = json!({"code": fault.code, "message": fault.message});
+    let body = fault.to_json();
     match id {
         Some(id) => error(id, &body.to_string()),
         None => json!({"jsonrpc": "2.0", "error": body}).to_string(),
     }
 }
 
-/// The legacy word that the list of tools is another one.
-pub(crate) fn list_changed() -> String {
-    json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}).to_string()
+/// A notification.
+pub(crate) fn note(method: &str, params: &Map<String, Value>) -> String {
+    if params.is_empty() {
+        return json!({"jsonrpc": "2.0", "method": method}).to_string();
+    }
+    json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string()
 }
 
-/// One step of a call's progress; `count` must rise.
-pub(crate) fn progress(token: &Value, count: u64, message: &str) -> String {
-    let params = json!({"progressToken": token, "progress": count, "message": message});
-    json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}).to_string()
+/// A notification on the stream that a `subscriptions/listen` opened; `id` is JSON text.
+pub(crate) fn told(id: &str, method: &str, mut params: Map<String, Value>) -> String {
+    params.insert("_meta".to_owned(), subscription(id));
+    note(method, &params)
+}
+
+/// The result that ends such a stream.
+pub(crate) fn unsubscribed(id: &str, server: &Value) -> String {
+    let mut result = opened(Era::Modern);
+    result.insert("_meta".to_owned(), subscription(id));
+    closed(result, Era::Modern, server)
+}
+
+fn subscription(id: &str) -> Value {
+    let id = serde_json::from_str(id).unwrap_or(Value::Null);
+    Value::Object(Map::from_iter([(SUBSCRIPTION_KEY.to_owned(), id)]))
 }
 
 /// Progress in words; of long output only the last line that says something.
@@ -80,17 +93,38 @@ pub(crate) fn server(info: &ServerInfo) -> Value {
     json!({"name": info.name, "version": info.version})
 }
 
+/// The result of `initialize`.
+pub(crate) fn initialized(version: &str, capabilities: &Value, info: &ServerInfo) -> String {
+    let instructions = info.instructions.as_str();
+    json!({
+        "protocolVersion": version,
+        "capabilities": capabilities,
+        "serverInfo": server(info),
+        "instructions": instructions,
+    })
+    .to_string()
+}
+
+/// The result of `server/discover`.
+pub(crate) fn discovered(capabilities: &Value, info: &ServerInfo) -> String {
+    let mut result = opened(Era::Modern);
+    result.insert("supportedVersions".to_owned(), json!(era::MODERN_VERSIONS));
+    result.insert("capabilities".to_owned(), capabilities.clone());
+    result.insert("instructions".to_owned(), json!(info.instructions));
+    cacheable(&mut result);
+    closed(result, Era::Modern, &server(info))
+}
+
 /// The result of `tools/list`: all tools on one page, in the order in which they come.
 pub(crate) fn list<'a>(offers: impl Iterator<Item = &'a Offer>, era: Era, server: &Value) -> String {
-    let listed = offers.filter(|offer| is_listed(offer.spec()));
-    let tools: Vec<Value> = listed.map(|offer| definition(&offer.name, offer.spec(), era)).collect();
+    let listed = offers.map(Offer::spec).filter(|spec| is_listed(spec));
+    let tools: Vec<Value> = listed.map(|spec| definition(&names::of(spec), spec, era)).collect();
     let mut result = opened(era);
     result.insert("tools".to_owned(), Value::Array(tools));
     if era == Era::Modern {
-        result.insert("ttlMs".to_owned(), json!(0));
-        result.insert("cacheScope".to_owned(), json!("private"));
+        cacheable(&mut result);
     }
-    closed(result, Map::new(), era, server)
+    closed(result, era, server)
 }
 
 /// Clients load no tools on demand, so deferred ones are listed too; code mode and what is called only by
@@ -100,6 +134,9 @@ fn is_listed(spec: &Spec) -> bool {
 }
 
 fn definition(name: &str, spec: &Spec, era: Era) -> Value {
+    if let Some(foreign) = forward::definition(name, spec, era) {
+        return foreign;
+    }
     let mut tool = Map::new();
     tool.insert("name".to_owned(), json!(name));
     tool.insert("title".to_owned(), json!(spec.label()));
@@ -113,7 +150,7 @@ fn definition(name: &str, spec: &Spec, era: Era) -> Value {
 }
 
 /// The legacy era knows only objects as structured output, the modern one any schema that is written out.
-fn is_output_schema(schema: &Value, era: Era) -> bool {
+pub(crate) fn is_output_schema(schema: &Value, era: Era) -> bool {
     let is_object = schema.get("type").and_then(Value::as_str) == Some("object");
     is_object || (era == Era::Modern && schema.is_object())
 }
@@ -135,39 +172,54 @@ fn annotations(spec: &Spec) -> Value {
 /// and act on.
 pub(crate) fn ended(ended: &Ended, era: Era, server: &Value) -> String {
     let mut result = opened(era);
-    let content = ended.output.content.iter().map(block).collect();
-    result.insert("content".to_owned(), Value::Array(content));
+    match forward::result(ended, era) {
+        Some(own) => result.extend(own),
+        None => say(&mut result, ended, era),
+    }
+    closed(result, era, server)
+}
+
+/// A result of haft's own tools.
+fn say(result: &mut Map<String, Value>, ended: &Ended, era: Era) {
     let is_completed = ended.outcome.is_completed();
-    if let Some(structured) = carried(&ended.output, era).filter(|_| is_completed) {
+    let items = ended.output.content.iter().map(content::item_of).collect();
+    result.insert("content".to_owned(), Value::Array(items));
+    if let Some(structured) = structured(&ended.output, era).filter(|_| is_completed) {
         result.insert("structuredContent".to_owned(), structured.clone());
     }
     result.insert("isError".to_owned(), json!(!is_completed));
-    let mut meta = Map::new();
-    meta.insert(OUTCOME_KEY.to_owned(), json!(ended.outcome.name()));
-    closed(result, meta, era, server)
+    set_meta(result, OUTCOME_KEY, json!(ended.outcome.name()));
 }
 
-/// The structured output where the text carries the same: some clients show the model nothing else.
-fn carried(output: &Output, era: Era) -> Option<&Value> {
+/// Fields that belong to one era; haft says itself what its client's wants.
+pub(crate) fn is_of_an_era(key: &str) -> bool {
+    matches!(key, "resultType" | "ttlMs" | "cacheScope")
+}
+
+/// The structured output, where the text carries the same: some clients show the model nothing else.
+fn structured(output: &Output, era: Era) -> Option<&Value> {
     let value = output.structured.as_ref().filter(|value| era == Era::Modern || value.is_object())?;
-    let (text, compact) = (output.joined_text(), value.to_string());
-    let is_same = value.as_str() == Some(text.as_str())
-        || compact == text
-        || serde_json::from_str::<Value>(&text).is_ok_and(|read| read == *value);
-    is_same.then_some(value)
+    content::says(&output.joined_text(), value).then_some(value)
 }
 
-fn block(block: &Block) -> Value {
-    match block {
-        Block::Text { text } => json!({"type": "text", "text": text}),
-        Block::Image { data, media_type, .. } => {
-            json!({"type": "image", "data": data, "mimeType": media_type})
-        }
-        Block::Audio { data, media_type } => json!({"type": "audio", "data": data, "mimeType": media_type}),
-        Block::ResourceLink { uri, name } => json!({"type": "resource_link", "uri": uri, "name": name}),
-        // A kind that this table doesn't know yet still reaches the model.
-        other => json!({"type": "text", "text": json!(other).to_string()}),
+/// The result of a request that servers behind haft answered.
+pub(crate) fn relayed(method: &str, answer: Map<String, Value>, era: Era, server: &Value) -> String {
+    let mut result = opened(era);
+    result.extend(answer.into_iter().filter(|(key, _)| !is_of_an_era(key)));
+    let is_cacheable = method == "resources/read" || method.ends_with("/list");
+    if era == Era::Modern && is_cacheable {
+        cacheable(&mut result);
     }
+    closed(result, era, server)
+}
+
+/// The result that asks the client for something first.
+pub(crate) fn input_required(requests: &Map<String, Value>, state: &str, server: &Value) -> String {
+    let mut result = Map::new();
+    result.insert("resultType".to_owned(), json!("input_required"));
+    result.insert("inputRequests".to_owned(), json!(requests));
+    result.insert("requestState".to_owned(), json!(state));
+    closed(result, Era::Modern, server)
 }
 
 fn opened(era: Era) -> Map<String, Value> {
@@ -178,12 +230,24 @@ fn opened(era: Era) -> Map<String, Value> {
     result
 }
 
-fn closed(mut result: Map<String, Value>, mut meta: Map<String, Value>, era: Era, server: &Value) -> String {
-    if era == Era::Modern {
-        meta.insert(SERVER_KEY.to_owned(), server.clone());
+/// May be kept by nobody for any time: rules, trust and servers may change at each moment.
+fn cacheable(result: &mut Map<String, Value>) {
+    result.insert("ttlMs".to_owned(), json!(0));
+    result.insert("cacheScope".to_owned(), json!("private"));
+}
+
+/// Sets one field of `_meta`, which stays where it stands.
+fn set_meta(result: &mut Map<String, Value>, key: &str, value: Value) {
+    if let Some(meta) = result.get_mut("_meta").and_then(Value::as_object_mut) {
+        meta.insert(key.to_owned(), value);
+    } else {
+        result.insert("_meta".to_owned(), Value::Object(Map::from_iter([(key.to_owned(), value)])));
     }
-    if !meta.is_empty() {
-        result.insert("_meta".to_owned(), Value::Object(meta));
+}
+
+fn closed(mut result: Map<String, Value>, era: Era, server: &Value) -> String {
+    if era == Era::Modern {
+        set_meta(&mut result, SERVER_KEY, server.clone());
     }
     Value::Object(result).to_string()
 }
@@ -191,7 +255,7 @@ fn closed(mut result: Map<String, Value>, mut meta: Map<String, Value>, era: Era
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_core::{CallId, Outcome};
+    use haft_core::{Block, CallId, FailureKind, Outcome};
     use std::time::Duration;
 
     fn hints(spec: Spec) -> [bool; 4] {
@@ -260,6 +324,31 @@ mod tests {
                 "_meta": {OUTCOME_KEY: "timed-out", SERVER_KEY: {"name": "haft"}},
             })
         );
+    }
+
+    #[test]
+    fn a_servers_result_goes_on_as_it_came() {
+        let own = json!({
+            "x-own": [1, 2],
+            "content": [{"type": "text", "text": "x", "annotations": {"audience": ["user"]}}],
+            "structuredContent": {"n": 1},
+            "_meta": {"com.example/a": 1},
+        });
+        let output = Output { foreign: Some(own.clone()), ..Output::text("x") };
+        let legacy = result(output.clone(), Outcome::Completed, Era::Legacy);
+        assert_eq!(legacy.to_string(), own.to_string());
+        let mut expected = own.clone();
+        expected["resultType"] = json!("complete");
+        expected["_meta"][SERVER_KEY] = json!({"name": "haft"});
+        assert_eq!(result(output.clone(), Outcome::Completed, Era::Modern), expected);
+        // What ended some other way says so.
+        for outcome in [Outcome::TimedOut, Outcome::Failed { kind: FailureKind::Internal }] {
+            let ended = result(output.clone(), outcome, Era::Legacy);
+            assert_eq!((&ended["isError"], ended.get("x-own")), (&json!(true), None));
+        }
+        let own = json!({"content": [{"type": "text", "text": "no"}], "isError": true, "x-own": 1});
+        let output = Output { foreign: Some(own.clone()), ..Output::text("no") };
+        assert_eq!(result(output, Outcome::Failed { kind: FailureKind::Internal }, Era::Legacy), own);
     }
 
     #[test]

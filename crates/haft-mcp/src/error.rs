@@ -12,7 +12,4 @@ pub enum McpError {
     /// The output broke, other than by the client going away.
     #[error("write to the MCP client")]
     Output(#[source] io::Error),
-    /// The life cycle couldn't be kept.
-    #[error("serve the MCP client: {0}")]
-    Protocol(String),
 }

@@ -1,4 +1,4 @@
-//! One message as it came: what kind it is, and its parts as raw text. Leaves their meaning to `admission`.
+//! One message as it came: what kind it is, and its parts as raw text. Leaves their meaning to `peer`.
 
 use crate::fault::Fault;
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
@@ -19,8 +19,8 @@ pub(crate) enum Frame<'a> {
     Request(Asked<'a>),
     /// Wants none.
     Notification { method: String, params: Option<&'a RawValue> },
-    /// Answers a request of ours.
-    Reply,
+    /// Answers a request of ours, by a result or by an error; without a readable id it answers none.
+    Reply { id: Option<Id>, answer: Result<&'a RawValue, &'a RawValue> },
     /// No message of the protocol; with the id where there is one that can be answered.
     Fault { id: Option<&'a str>, fault: Fault },
 }
@@ -36,20 +36,21 @@ pub(crate) struct Asked<'a> {
     pub(crate) params: Option<&'a RawValue>,
 }
 
+/// The parts of a message as raw text.
 #[derive(Deserialize)]
-struct Envelope<'a> {
+pub(crate) struct Envelope<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
-    jsonrpc: Option<&'a RawValue>,
+    pub(crate) jsonrpc: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
-    id: Option<&'a RawValue>,
+    pub(crate) id: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
-    method: Option<&'a RawValue>,
+    pub(crate) method: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
-    params: Option<&'a RawValue>,
+    pub(crate) params: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
-    result: Option<&'a RawValue>,
+    pub(crate) result: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
-    error: Option<&'a RawValue>,
+    pub(crate) error: Option<&'a RawValue>,
 }
 
 /// Tells `null` from nothing.
@@ -58,6 +59,14 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 }
 
 impl Id {
+    /// The id as text, for the log.
+    pub(crate) fn to_text(&self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => text.as_ref().to_owned(),
+        }
+    }
+
     /// The id that a JSON text stands for, if it is one.
     pub(crate) fn read(raw: &RawValue) -> Option<Self> {
         match serde_json::from_str::<Value>(raw.get()).ok()? {
@@ -99,14 +108,14 @@ fn sort<'a>(envelope: &Envelope<'a>) -> Frame<'a> {
     if envelope.jsonrpc.is_none_or(|version| version.get() != "\"2.0\"") {
         return refuse(Fault::invalid_request("\"jsonrpc\" must be \"2.0\""));
     }
-    let answers = envelope.result.is_some() || envelope.error.is_some();
-    let method = match envelope.method {
-        Some(_) if answers => {
+    let answer = envelope.result.map(Ok).or_else(|| envelope.error.map(Err));
+    let method = match (envelope.method, answer) {
+        (Some(_), Some(_)) => {
             return refuse(Fault::invalid_request("\"method\" can't stand beside \"result\" or \"error\""));
         }
-        Some(method) => method,
-        None if answers => return Frame::Reply,
-        None => return refuse(Fault::invalid_request("\"method\" is missing")),
+        (Some(method), None) => method,
+        (None, Some(answer)) => return Frame::Reply { id: id.map(|(id, _)| id), answer },
+        (None, None) => return refuse(Fault::invalid_request("\"method\" is missing")),
     };
     let Ok(method) = serde_json::from_str::<String>(method.get()) else {
         return refuse(Fault::invalid_request("\"method\" must be a string"));
@@ -125,9 +134,9 @@ fn sort<'a>(envelope: &Envelope<'a>) -> Frame<'a> {
 mod tests {
     use super::*;
 
-    fn check_fault(line: &str, code: i32, id: Option<&str>) {
+    fn check_fault(line: &str, code: i64, id: Option<&str>) {
         match parse(line) {
-            Frame::Fault { id: found, fault } => assert_eq!((fault.code, found), (code, id), "{line}"),
+            Frame::Fault { id: found, fault } => assert_eq!((fault.error.code, found), (code, id), "{line}"),
             other => panic!("{line} was read as {other:?}"),
         }
     }
@@ -155,7 +164,10 @@ mod tests {
 
     #[test]
     fn replies_and_notifications_are_told_apart() {
-        assert!(matches!(parse(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Frame::Reply));
+        let reply = parse(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+        assert!(matches!(reply, Frame::Reply { id: Some(Id::Number(1)), answer: Ok(_) }));
+        let reply = parse(r#"{"jsonrpc":"2.0","id":"a","error":{"code":1,"message":"no"}}"#);
+        assert!(matches!(reply, Frame::Reply { id: Some(Id::Text(_)), answer: Err(_) }));
         let note = parse(r#"{"jsonrpc":"2.0","method":"n","params":null}"#);
         assert!(matches!(note, Frame::Notification { method, params: None } if method == "n"));
     }

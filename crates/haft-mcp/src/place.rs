@@ -1,50 +1,44 @@
-//! Open requests by id, and the place that each call took in the order of effects when its frame came.
-//!
-//! A place is given back by dropping the call, whoever drops it: the SDK may refuse a call without a handler.
+//! Open requests of one client by id.
 
 use crate::{
     fault::Fault,
     frame::{Asked, Id},
 };
-use haft_core::Request;
-use haft_runtime::Seat;
-use serde_json::Value;
 use std::{
     collections::{HashMap, hash_map::Entry},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
+use tokio_util::sync::CancellationToken;
 
 /// How many requests may be open; the executor runs far fewer at once, the others wait.
 const OPEN_MAX: usize = 1_024;
 
-/// Where a handler leaves the result it made, as JSON text that goes out untouched.
-#[derive(Debug, Default)]
-pub(crate) struct Slot(OnceLock<String>);
+/// The open requests. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct Places(Arc<Mutex<Open>>);
 
-impl Slot {
-    /// Leaves the result; a second one is ignored.
-    pub(crate) fn fill(&self, result: String) {
-        let _ = self.0.set(result);
-    }
-
-    pub(crate) fn get(&self) -> Option<&str> {
-        self.0.get().map(String::as_str)
-    }
+#[derive(Default)]
+struct Open {
+    by_id: HashMap<Id, Taken>,
+    last: u64,
 }
 
-/// A request that wants a reply.
-#[derive(Debug)]
+/// An id in use.
+struct Taken {
+    /// Tells requests apart that had one id one after another.
+    serial: u64,
+    cancelled: CancellationToken,
+}
+
+/// A request that wants a reply; its id is free again when this is dropped.
 pub(crate) struct Place {
     /// The id as the client wrote it.
     pub(crate) raw_id: String,
-    /// The result, once there is one.
-    pub(crate) slot: Arc<Slot>,
-}
-
-/// The open requests.
-#[derive(Debug, Default)]
-pub(crate) struct Places {
-    open: HashMap<Id, Place>,
+    /// Fires when the client no longer wants a reply.
+    pub(crate) cancelled: CancellationToken,
+    places: Places,
+    id: Id,
+    serial: u64,
 }
 
 impl Places {
@@ -52,65 +46,82 @@ impl Places {
     ///
     /// # Errors
     /// The id is in use, or too many are open.
-    pub(crate) fn open(&mut self, asked: &Asked<'_>) -> Result<Arc<Slot>, Fault> {
-        let count = self.open.len();
-        match self.open.entry(asked.id.clone()) {
-            Entry::Occupied(_) => Err(Fault::invalid_request("a request with this id is still open")),
-            Entry::Vacant(_) if count >= OPEN_MAX => Err(Fault::busy(count)),
-            Entry::Vacant(vacant) => {
-                let slot = Arc::new(Slot::default());
-                vacant.insert(Place { raw_id: asked.raw_id.to_owned(), slot: Arc::clone(&slot) });
-                Ok(slot)
-            }
-        }
-    }
-
-    /// Closes the place of a request that was answered or cancelled.
-    pub(crate) fn close(&mut self, id: &Id) -> Option<Place> {
-        self.open.remove(id)
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.open.is_empty()
-    }
-}
-
-/// A tool call between its frame and its run.
-pub(crate) struct Call {
-    /// The name asked for.
-    pub(crate) tool: String,
-    /// The text of the arguments exactly as it came.
-    pub(crate) arguments: String,
-    /// Under which the client wants to hear of progress.
-    pub(crate) progress_token: Option<Value>,
-    /// The request's id, for the log.
-    pub(crate) foreign_id: String,
-    /// Where the result goes.
-    pub(crate) slot: Arc<Slot>,
-    seat: Mutex<Option<Seat>>,
-}
-
-impl Call {
-    /// A call of `tool` that holds `seat`.
-    pub(crate) fn new(tool: String, asked: &Asked<'_>, seat: Seat, slot: Arc<Slot>) -> Self {
-        let foreign_id = match &asked.id {
-            Id::Number(number) => number.to_string(),
-            Id::Text(text) => text.as_ref().to_owned(),
+    pub(crate) fn open(&self, asked: &Asked<'_>) -> Result<Place, Fault> {
+        let mut open = self.lock();
+        let (count, serial) = (open.by_id.len(), open.last + 1);
+        let cancelled = CancellationToken::new();
+        match open.by_id.entry(asked.id.clone()) {
+            Entry::Occupied(_) => return Err(Fault::invalid_request("a request with this id is still open")),
+            Entry::Vacant(_) if count >= OPEN_MAX => return Err(Fault::busy(count)),
+            Entry::Vacant(vacant) => vacant.insert(Taken { serial, cancelled: cancelled.clone() }),
         };
-        let seat = Mutex::new(Some(seat));
-        Self { tool, arguments: "{}".to_owned(), progress_token: None, foreign_id, slot, seat }
+        open.last = serial;
+        drop(open);
+        let (raw_id, id) = (asked.raw_id.to_owned(), asked.id.clone());
+        Ok(Place { raw_id, cancelled, places: self.clone(), id, serial })
     }
 
-    /// The place in the order of effects; once.
-    pub(crate) fn take_seat(&self) -> Option<Seat> {
-        self.seat.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    /// What the executor is asked for.
-    pub(crate) fn request(&self) -> Request {
-        Request {
-            foreign_id: Some(self.foreign_id.clone()),
-            ..Request::new(self.tool.as_str(), self.arguments.as_str())
+    /// The client no longer wants a reply; its id is free at once. One that was answered already, or never asked,
+    /// can't be cancelled.
+    pub(crate) fn cancel(&self, id: &Id) {
+        if let Some(taken) = self.lock().by_id.remove(id) {
+            taken.cancelled.cancel();
         }
+    }
+
+    /// How many are open.
+    #[cfg(test)]
+    pub(crate) fn count(&self) -> usize {
+        self.lock().by_id.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    /// The id, for the log.
+    pub(crate) fn foreign_id(&self) -> String {
+        self.id.to_text()
+    }
+
+    /// Frees the id; whether the client still wants the reply.
+    pub(crate) fn close(&self) -> bool {
+        let mut open = self.places.lock();
+        let is_open = open.by_id.get(&self.id).is_some_and(|taken| taken.serial == self.serial);
+        if is_open {
+            open.by_id.remove(&self.id);
+        }
+        is_open
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(id: i64) -> Asked<'static> {
+        Asked { id: Id::Number(id), raw_id: "1", method: "m".to_owned(), params: None }
+    }
+
+    #[test]
+    fn an_id_is_in_use_until_its_request_is_answered_or_cancelled() {
+        let places = Places::default();
+        let first = places.open(&asked(1)).unwrap();
+        assert_eq!(places.open(&asked(1)).err().unwrap().error.code, -32_600);
+        places.cancel(&Id::Number(1));
+        assert!(first.cancelled.is_cancelled());
+        let second = places.open(&asked(1)).unwrap();
+        assert!(!first.close(), "it was cancelled");
+        drop(first);
+        assert!(!second.cancelled.is_cancelled() && second.close());
+        assert_eq!(places.count(), 0);
     }
 }

@@ -1,6 +1,15 @@
 //! The server as its host sees it.
 
-use crate::{McpError, desk::Desk, lines::Lines, outbox::Outbox, sdk};
+use crate::{
+    Fronts, HttpSetup, McpError, Upstreams, http,
+    lines::Lines,
+    office::Office,
+    outbox::Outbox,
+    peer::Peer,
+    reach::{Pipe, Reach},
+    stdio,
+};
+use futures::Stream;
 use haft_runtime::{Executor, Session};
 use std::{io, sync::Arc, time::Duration};
 use tokio::{
@@ -48,14 +57,18 @@ impl Default for ServerInfo {
     }
 }
 
-/// Serves one session's tools to one client.
+/// Serves one session's tools to one client over a pair of pipes, or to many over HTTP.
 ///
-/// Questions go to the session's approver; one without a person behind it denies them.
+/// Questions go to the session's approver: a [`crate::ClientApprover`] puts them to the client that made the call, one
+/// without a person behind it denies them.
 pub struct McpServer {
     pub(crate) executor: Executor,
     pub(crate) session: Arc<Session>,
     pub(crate) info: ServerInfo,
     pub(crate) renewal: Option<Renewal>,
+    pub(crate) upstream: Option<Arc<dyn Upstreams>>,
+    pub(crate) fronts: Fronts,
+    pub(crate) secret: Option<[u8; 32]>,
 }
 
 /// Brings the catalogue up to date.
@@ -64,7 +77,7 @@ pub(crate) type Renewal = Arc<dyn Fn() + Send + Sync>;
 impl McpServer {
     /// A server for `session`; nothing happens before [`McpServer::serve`].
     pub fn new(executor: Executor, session: Arc<Session>, info: ServerInfo) -> Self {
-        Self { executor, session, info, renewal: None }
+        Self { executor, session, info, renewal: None, upstream: None, fronts: Fronts::new(), secret: None }
     }
 
     /// Calls `renewal` before tools are listed, and before a call of a name that isn't there: what a source has
@@ -72,6 +85,28 @@ impl McpServer {
     #[must_use]
     pub fn with_renewal(mut self, renewal: impl Fn() + Send + Sync + 'static) -> Self {
         self.renewal = Some(Arc::new(renewal));
+        self
+    }
+
+    /// Offers what the servers behind haft have besides their tools.
+    #[must_use]
+    pub fn with_upstreams(mut self, upstream: Arc<dyn Upstreams>) -> Self {
+        self.upstream = Some(upstream);
+        self
+    }
+
+    /// Says in `fronts` who makes which call: share it with the session's [`crate::ClientApprover`] and with the tools of
+    /// servers behind haft.
+    #[must_use]
+    pub fn with_fronts(mut self, fronts: Fronts) -> Self {
+        self.fronts = fronts;
+        self
+    }
+
+    /// The secret that seals what clients bring back to calls that wait for them; without it, one of its own.
+    #[must_use]
+    pub fn with_secret(mut self, secret: [u8; 32]) -> Self {
+        self.secret = Some(secret);
         self
     }
 
@@ -94,21 +129,45 @@ impl McpServer {
         O: AsyncWrite + Send + Unpin + 'static,
     {
         let (outbox, mut writer) = Outbox::open(output);
-        let desk = Arc::new(Desk::new(self, outbox));
-        let ending = desk.ending.clone().drop_guard();
-        let served = sdk::serve(&desk, Lines::new(input)).await;
-        drop(ending);
-        desk.outbox.close();
+        let outbox = Arc::new(outbox);
+        let office = Office::new(self);
+        let (leaving, ending) = (office.leaving.clone().drop_guard(), office.ending.clone().drop_guard());
+        let aside: Arc<dyn Reach> = Arc::new(Pipe(Arc::clone(&outbox)));
+        let peer = Peer::new(&office, aside);
+        let read = stdio::serve(&peer, &outbox, Lines::new(input)).await;
+        drop((leaving, ending));
+        outbox.close();
         match timeout(FLUSH_TIMEOUT, &mut writer).await {
             Ok(Ok(Err(error))) if has_left(&error) => return Ok(()),
             Ok(Ok(Err(error))) => return Err(McpError::Output(error)),
             Ok(_) => {}
             Err(_) => writer.abort(),
         }
-        match desk.input_fault() {
-            Some(error) if !has_left(&error) => Err(McpError::Input(error)),
-            _ => served,
+        match read {
+            Err(error) if !has_left(&error) => Err(McpError::Input(error)),
+            _ => Ok(()),
         }
+    }
+
+    /// Serves all clients that connect, by streamable HTTP at `/mcp`, until `stop` is done or no more connections come.
+    /// The session stays open, and is shared by all of them.
+    ///
+    /// # Cancellation
+    /// Dropping the future cancels the calls that run and closes the connections.
+    ///
+    /// # Limits
+    /// 512 connections, 64 sessions of the legacy era, a body of 16 MiB, 30 s for head and body of a request. After
+    /// `stop`, streams end at once, calls are cancelled and get 3 s to end.
+    pub async fn serve_http<C, S>(
+        self,
+        connections: C,
+        setup: HttpSetup,
+        stop: impl Future<Output = ()> + Send,
+    ) where
+        C: Stream<Item = io::Result<S>> + Send,
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        http::serve(Office::new(self), connections, setup, stop).await;
     }
 }
 

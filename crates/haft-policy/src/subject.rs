@@ -124,6 +124,7 @@ impl Subject {
                 Touch::WriteTree(_) => Access::WriteTree,
                 Touch::Host(_)
                 | Touch::Command(_)
+                | Touch::Server(_)
                 | Touch::Session(_)
                 | Touch::Unconfined
                 | Touch::Outlives => return None,

@@ -355,6 +355,7 @@ impl End {
         self.outcome = Outcome::Failed { kind: FailureKind::Internal };
         self.failure = Some(Failure::internal(text.clone()).diagnose(problems));
         self.output.structured = None;
+        self.output.foreign = None;
         self.output.content.insert(0, Block::text(text));
     }
 }

@@ -422,8 +422,8 @@ impl Executor {
     fn seal(call: &mut Call, end: &mut End, tool: &dyn AnyTool, approved: &Approved) {
         let spec = tool.spec();
         if let (Outcome::Completed, Some(value)) = (&end.outcome, &end.output.structured)
-            && let Some(validator) = call.offer.as_ref().and_then(|offer| offer.output.as_deref())
-            && let Some(problems) = intake::structured_problems(validator, value)
+            && let Some(checker) = call.offer.as_ref().and_then(|offer| offer.output.as_deref())
+            && let Some(problems) = checker.problems(value)
         {
             end.misfit(&spec.name, &problems);
         }

@@ -76,6 +76,7 @@ impl Executor {
         if let Some(content) = after.output {
             end.output.content = content;
             end.output.structured = None;
+            end.output.foreign = None;
             is_other = true;
         }
         is_other
@@ -117,7 +118,7 @@ impl Call {
     pub(crate) fn add_context(&mut self, end: &mut End) {
         for mut text in std::mem::take(&mut self.context) {
             self.session.masks().text(&mut text);
-            end.output.content.push(Block::text(format!("[from a hook] {text}")));
+            end.output.add_text(format!("[from a hook] {text}"));
         }
     }
 }

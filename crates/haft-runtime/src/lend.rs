@@ -130,6 +130,7 @@ fn allowance(subject: &Subject, policy: &Policy) -> Option<Allowance> {
             | Touch::ReadTree(_)
             | Touch::Host(_)
             | Touch::Command(_)
+            | Touch::Server(_)
             | Touch::Session(_)
             | Touch::Unconfined
             | Touch::Outlives => {}

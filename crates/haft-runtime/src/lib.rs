@@ -35,6 +35,7 @@ pub use event::{Bus, EventStream};
 pub use executor::Executor;
 pub use explain::Explained;
 pub use help::tool_help;
+pub use intake::Checker;
 pub use running::Running;
 pub use seal::{SPILL_FOLDER, TURN_MAX_CHARS, fit_turn};
 pub use session::{

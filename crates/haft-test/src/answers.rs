@@ -1,6 +1,6 @@
 //! A person with a script.
 
-use haft_core::{Answer, Approver, BoxFuture, Question};
+use haft_core::{Answer, Approver, BoxFuture, Filled, Form, Question};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -24,6 +24,8 @@ struct Inner {
 struct State {
     script: VecDeque<Answer>,
     asked: Vec<Question>,
+    filled: VecDeque<Filled>,
+    forms: Vec<Form>,
     silent: bool,
     withdrawn: usize,
 }
@@ -57,6 +59,18 @@ impl Answers {
     pub fn speak(&self) {
         self.lock().silent = false;
         self.inner.released.notify_waiters();
+    }
+
+    /// Fills in forms like this too, one after another; without more of them forms are declined.
+    #[must_use]
+    pub fn filling(self, filled: impl IntoIterator<Item = Filled>) -> Self {
+        self.lock().filled = filled.into_iter().collect();
+        self
+    }
+
+    /// The forms so far.
+    pub fn forms(&self) -> Vec<Form> {
+        self.lock().forms.clone()
     }
 
     /// The questions so far.
@@ -115,5 +129,13 @@ impl Approver for Answers {
                 if state.script.len() > 1 { state.script.pop_front() } else { state.script.front().cloned() };
             answer.unwrap_or(Answer::Once)
         })
+    }
+
+    fn fill(&self, form: Form) -> BoxFuture<'_, Filled> {
+        let mut state = self.lock();
+        state.forms.push(form);
+        let filled = state.filled.pop_front().unwrap_or(Filled::Declined);
+        drop(state);
+        Box::pin(std::future::ready(filled))
     }
 }

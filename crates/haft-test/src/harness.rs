@@ -89,7 +89,8 @@ impl Harness {
         let catalogue = Catalogue::new();
         let clock = Arc::new(FakeClock::default());
         let seed = Seed { world: &world, state: &state, clock: &clock, catalogue: &catalogue };
-        let session = seed.open("test", &setup).expect("the session");
+        let approver = Arc::new(setup.answers.clone());
+        let session = seed.open("test", &setup, approver).expect("the session");
         Self {
             folder,
             state,
@@ -133,6 +134,18 @@ impl Harness {
     /// # Errors
     /// Whatever keeps it from being opened.
     pub fn open_session(&self, id: &str) -> Result<Arc<Session>, Failure> {
+        self.open_session_asking(id, Arc::new(self.answers.clone()))
+    }
+
+    /// The same, with questions going to somebody else.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being opened.
+    pub fn open_session_asking(
+        &self,
+        id: &str,
+        approver: Arc<dyn Approver>,
+    ) -> Result<Arc<Session>, Failure> {
         let seed =
             Seed { world: &self.world, state: &self.state, clock: &self.clock, catalogue: &self.catalogue };
         let setup = HarnessSetup {
@@ -141,7 +154,7 @@ impl Harness {
             rules: self.setup_rules.clone(),
             recorded: self.recorded,
         };
-        seed.open(id, &setup)
+        seed.open(id, &setup, approver)
     }
 
     /// Makes a call and waits for its end.
@@ -249,7 +262,12 @@ struct Seed<'a> {
 }
 
 impl Seed<'_> {
-    fn open(&self, id: &str, setup: &HarnessSetup) -> Result<Arc<Session>, Failure> {
+    fn open(
+        &self,
+        id: &str,
+        setup: &HarnessSetup,
+        approver: Arc<dyn Approver>,
+    ) -> Result<Arc<Session>, Failure> {
         let workspace = self.world.files.workspace();
         let origin = RuleOrigin {
             source: Some("test:1".to_owned()),
@@ -266,7 +284,6 @@ impl Seed<'_> {
         policy.roots.push(self.state.root.join(haft_runtime::SPILL_FOLDER).to_string_lossy().into_owned());
         let clock: Arc<dyn haft_core::Clock> = self.clock.clone();
         let state: Arc<dyn StateFolder> = self.state.clone();
-        let approver: Arc<dyn Approver> = Arc::new(setup.answers.clone());
         Session::open(SessionSetup {
             approver,
             grants: Some(Arc::new(Parsed(origin))),

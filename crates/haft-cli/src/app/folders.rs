@@ -1,4 +1,4 @@
-//! The tools of a workspace: built in, and from command folders that may change at any time.
+//! The tools of a workspace: built in, from command folders that may change at any time, and from servers.
 
 use super::{
     App, Keys,
@@ -6,7 +6,9 @@ use super::{
     extensions::Extensions,
     scripts::{ScriptFolder, Scripts},
 };
+use crate::command::block_on;
 use haft_core::{Files, Media, PathArg, RealPath};
+use haft_mcp::client::McpClients;
 use haft_os::{FolderWatch, OsMedia, OsProcesses, host};
 use haft_runtime::{
     Catalogue, Handle, Problem, Registrar,
@@ -34,6 +36,8 @@ pub(crate) const WORKSPACE_ROOTS: [&str; 2] = [".haft/tools", ".pequenin/tools"]
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// After so many looks, folders that can't be watched are read again.
 const UNWATCHED_LOOKS: u32 = 8;
+/// How long servers whose tools nobody knows yet are waited for.
+const SERVERS_TIME: Duration = Duration::from_secs(10);
 
 /// The catalogue of a workspace and what keeps it in step. Cheap to clone; the tools go with the last clone.
 #[derive(Clone)]
@@ -50,6 +54,7 @@ struct Inner {
     paths: Vec<PathBuf>,
     scripts: Scripts,
     sources: Mutex<Sources>,
+    servers: McpClients,
 }
 
 struct Sources {
@@ -97,7 +102,8 @@ impl Tools {
         let folders = roots.into_iter().map(CommandFolders::new).collect();
         let sources = Mutex::new(Sources { folders, modules, extensions, adjusted: BTreeMap::new() });
         let (settings, keys) = (app.settings.tools.clone(), app.keys.clone());
-        let inner = Inner { files, settings, keys, paths, scripts, sources };
+        let servers = app.clients(&catalogue);
+        let inner = Inner { files, settings, keys, paths, scripts, sources, servers };
         let tools = Self { catalogue, inner: Arc::new(inner) };
         tools.sync();
         Ok(tools)
@@ -115,6 +121,39 @@ impl Tools {
         }
         sources.extensions.sync(&self.catalogue, self.inner.files.as_ref(), &self.inner.scripts);
         self.adjust(&mut sources.adjusted);
+    }
+
+    /// The servers whose tools are here.
+    pub(crate) fn servers(&self) -> &McpClients {
+        &self.inner.servers
+    }
+
+    /// Waits for the tools of servers that nobody knows yet, and starts what is to run from the beginning. Must be called
+    /// within the tokio runtime.
+    pub(crate) async fn meet(&self) {
+        if self.servers().is_empty() {
+            return;
+        }
+        self.servers().ready(SERVERS_TIME).await;
+        self.servers().start();
+        self.renew().await;
+    }
+
+    /// The same for a command that only looks at what there is.
+    ///
+    /// # Errors
+    /// No threads can be started.
+    pub(crate) fn look_up(&self) -> anyhow::Result<()> {
+        if self.servers().is_empty() || self.servers().are_known() {
+            return Ok(());
+        }
+        block_on(async {
+            self.servers().ready(SERVERS_TIME).await;
+            self.servers().close().await;
+            Ok(())
+        })?;
+        self.sync();
+        Ok(())
     }
 
     /// The roots of command folders.
@@ -168,9 +207,12 @@ impl Tools {
             // After the watch began, so that nothing falls between.
             self.renew().await;
             let mut looks = 0;
+            let mut catalogue = self.catalogue.changes();
             loop {
                 tokio::select! {
                     Some(()) = changes.recv() => break,
+                    // A server has other tools now, over which settings go too.
+                    Ok(()) = catalogue.changed(), if !self.servers().is_empty() => self.readjust(),
                     () = tokio::time::sleep(LOOK_AGAIN) => {
                         looks += 1;
                         // A closed channel means that nothing is watched: then time is all there is to go by.
@@ -182,6 +224,11 @@ impl Tools {
                 }
             }
         }
+    }
+
+    fn readjust(&self) {
+        let mut sources = self.inner.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        self.adjust(&mut sources.adjusted);
     }
 
     fn present(&self) -> BTreeSet<PathBuf> {
@@ -277,7 +324,7 @@ fn sandbox_problems(app: &App, catalogue: &Catalogue) -> Vec<Problem> {
 }
 
 /// What decodes pictures, and documents in a child of this program.
-fn media(app: &App) -> Arc<dyn Media> {
+pub(super) fn media(app: &App) -> Arc<dyn Media> {
     let processes = OsProcesses::new(app.environment.clone());
     Arc::new(OsMedia::of_this_program(Arc::new(processes)))
 }

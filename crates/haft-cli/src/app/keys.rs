@@ -80,6 +80,11 @@ impl App {
                 uses.extend(endpoint.headers.iter().map(|(name, credential)| set(credential, by(name))));
             }
         }
+        for server in self.mcp_servers().0.iter().filter(|server| server.may_start()) {
+            for (kind, name, credential) in server.setting.credentials() {
+                uses.push(set(&credential, format!("{kind} {name} of the server {}", server.name)));
+            }
+        }
         for (name, value) in &self.settings.set_env {
             uses.push(set(&value.value, format!("variable {name} of commands")));
         }

@@ -17,6 +17,7 @@ const PART_SHOWN_CHARS: usize = 400;
 /// There is no such tool, it is built in, nobody confirms it, or the trust file can't be written.
 pub(crate) fn pin(app: &App, tool: &str) -> anyhow::Result<String> {
     let tools = app.tools()?;
+    tools.look_up()?;
     let snapshot = tools.catalogue.snapshot();
     let Resolved::Tool(offer, _) = snapshot.resolve(tool) else {
         let fix = "run `haft tools` to see which there are, and `haft tools --problems` for those set aside";

@@ -4,7 +4,10 @@ use super::App;
 use haft_core::{Confined, Confinement, Kept, Reach};
 use haft_os::{Limits, Sandbox, host};
 use haft_policy::{Confines, Policy, hidden_in, kept_in, watched_in};
-use haft_runtime::{SPILL_FOLDER, settings::SandboxMode};
+use haft_runtime::{
+    SPILL_FOLDER,
+    settings::{McpSandbox, SandboxMode},
+};
 use std::path::{Path, PathBuf};
 
 /// Folders for temporary files, which commands may write. Shared memory is a command's own where it has its own view of
@@ -28,17 +31,57 @@ impl App {
         if mode == SandboxMode::Off {
             return None;
         }
+        let roots = self.inner_roots();
+        let further = setting.writable.iter().map(|set| set.value.absolute.as_str());
+        let mut writable = roots.clone();
+        writable.extend(further.filter_map(|folder| real(Path::new(folder))));
+        let confinement = Confinement {
+            network: setting.network(),
+            required: mode == SandboxMode::Required,
+            ..self.confinement(policy, writable)
+        };
+        Some(self.sandbox_of(confinement, &roots))
+    }
+
+    /// The sandbox of a server that the settings put into one: it changes what they name and reaches whom they name, and
+    /// doesn't run where the machine can't keep it to that.
+    pub(super) fn server_sandbox(&self, setting: &McpSandbox) -> Sandbox {
+        let named = setting.writable.iter().filter_map(|placed| real(Path::new(&placed.absolute)));
+        let named: Vec<String> = named.collect();
+        let confinement = Confinement {
+            network: setting.network.clone(),
+            required: true,
+            ..self.confinement(&self.policy(), named.clone())
+        };
+        self.sandbox_of(confinement, &named)
+    }
+
+    /// A sandbox in which nothing runs where these folders hold what haft itself goes by.
+    fn sandbox_of(&self, confinement: Confinement, roots: &[String]) -> Sandbox {
+        let sandbox = Sandbox::new(confinement, self.state_root());
+        match self.refusal(roots) {
+            Some(why) => sandbox.refuse(why),
+            None => sandbox,
+        }
+    }
+
+    /// The folders that count as inside.
+    fn inner_roots(&self) -> Vec<String> {
         let mut roots = vec![self.place.workspace.clone()];
         roots.extend(self.extra_roots().iter().filter_map(|root| real(root)));
+        roots
+    }
+
+    /// What is kept and hidden from everything, where these folders and those for temporary files may be changed.
+    fn confinement(&self, policy: &Policy, mut writable: Vec<String>) -> Confinement {
+        let setting = &self.settings.sandbox;
+        let roots = self.inner_roots();
         let home = self.place.home.as_deref().and_then(|home| real(Path::new(home)));
         let kept = self.kept(&roots, home.as_deref());
         let mut watched = home.as_deref().map(|home| watched_at_home(home, &roots)).unwrap_or_default();
         watched.extend(roots.iter().flat_map(|root| watched_in(root)));
-        let refusal = self.refusal(&roots);
         let temp = TEMP.iter().copied().chain(self.environment.get("TMPDIR"));
-        let further = setting.writable.iter().map(|set| set.value.absolute.as_str());
-        let mut writable = roots;
-        writable.extend(temp.chain(further).filter_map(|folder| real(Path::new(folder))));
+        writable.extend(temp.filter_map(|folder| real(Path::new(folder))));
         writable.sort();
         writable.dedup();
         let mut hidden: Vec<String> = home.as_deref().map(hidden_in).unwrap_or_default();
@@ -48,8 +91,8 @@ impl App {
         // What haft knows of this and other workspaces; this one's long results stay in reach.
         hidden.extend(real_or_written(&self.home.state));
         hidden.extend(self.sockets(&writable, home.as_deref()));
-        let state = self.state_root();
-        let mut shown: Vec<String> = real_or_written(&state.join(SPILL_FOLDER)).into_iter().collect();
+        let mut shown: Vec<String> =
+            real_or_written(&self.state_root().join(SPILL_FOLDER)).into_iter().collect();
         // Some keep the programs of a session among its sockets.
         let path = self.environment.get("PATH").unwrap_or_default();
         shown.extend(
@@ -57,20 +100,7 @@ impl App {
                 .filter(|folder| folder.starts_with("/run"))
                 .filter_map(|folder| real(&folder)),
         );
-        let confinement = Confinement {
-            writable,
-            kept,
-            hidden,
-            shown,
-            watched,
-            network: setting.network(),
-            required: mode == SandboxMode::Required,
-        };
-        let sandbox = Sandbox::new(confinement, state);
-        Some(match refusal {
-            Some(why) => sandbox.refuse(why),
-            None => sandbox,
-        })
+        Confinement { writable, kept, hidden, shown, watched, ..Confinement::default() }
     }
 
     /// What stays as it is: what makes programs run in the folders of work and, where some of it can be written, in the

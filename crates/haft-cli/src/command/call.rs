@@ -17,6 +17,7 @@ pub(super) fn call(app: &App, typed: &Typed) -> anyhow::Result<Status> {
             print::note(&problem.to_string());
         }
         let live = app.live_for_one_call(&app.session_name("cli"), app.approver())?;
+        live.meet_for(&typed.tool).await;
         let snapshot = live.session.snapshot();
         let spec = spec_of(&snapshot, &typed.tool);
         if typed.asks_help(spec.as_deref()) {
@@ -40,6 +41,7 @@ pub(super) fn call(app: &App, typed: &Typed) -> anyhow::Result<Status> {
         rest(&mut events);
         live.session.end_run();
         end_jobs(&live.session).await;
+        live.close().await;
         if typed.json {
             print::json(&object(&ended))?;
         } else if ended.outcome.is_completed() {

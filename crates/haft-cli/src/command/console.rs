@@ -102,6 +102,7 @@ async fn talk(app: &App, model: ModelSettings, people: People, lines: &Arc<Lines
         judge: people.judge,
     };
     let Conversation { live, mut agent } = Conversation::open(app, setup, watch)?;
+    live.meet().await;
     let _following = live.tools.followed();
     let session = &live.session.id;
     print::note(&format!(
@@ -130,6 +131,7 @@ async fn talk(app: &App, model: ModelSettings, people: People, lines: &Arc<Lines
     }
     live.session.end_run();
     end_jobs(&live.session).await;
+    live.close().await;
     Ok(Status::Completed)
 }
 
@@ -177,6 +179,7 @@ fn watch(session: &Arc<Session>) -> Arc<dyn AgentObserver> {
 async fn tools(app: &App, people: People, lines: &Arc<Lines>) -> anyhow::Result<Status> {
     let mut interrupts = Interrupts::listen()?;
     let live = app.live(&app.session_name("cli"), people.approver)?;
+    live.meet().await;
     let _following = live.tools.followed();
     if lines.are_typed() {
         print::note("haft · the tool console: no model is configured · help, tools, quit");
@@ -198,6 +201,7 @@ async fn tools(app: &App, people: People, lines: &Arc<Lines>) -> anyhow::Result<
     }
     live.session.end_run();
     end_jobs(&live.session).await;
+    live.close().await;
     Ok(Status::Completed)
 }
 

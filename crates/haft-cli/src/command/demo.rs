@@ -14,6 +14,7 @@ use crate::{
 };
 use haft_agent::{Agent, AgentEnd, AgentObserver, Scripted, system_prompt};
 use haft_core::{Answer, Approver, BoxFuture, CallId, Ended, Question, StateFolder};
+use haft_mcp::Fronts;
 use haft_os::{
     Environment, OsState,
     host::{self, Executable},
@@ -120,7 +121,8 @@ fn app(environment: Environment, common: Common, root: &Path) -> anyhow::Result<
     let state: Arc<dyn StateFolder> = Arc::new(OsState::new(home.state.clone()));
     let trust = TrustFile::new(state, &place.workspace);
     let keys = Keys::new(&environment, &home.state, &settings);
-    Ok(App { common, environment, home, workspace, place, settings, trust, problems, keys })
+    let fronts = Fronts::new();
+    Ok(App { common, environment, home, workspace, place, settings, trust, problems, keys, fronts })
 }
 
 fn text(path: &Path) -> Result<String, Trouble> {

@@ -19,6 +19,8 @@ pub(super) fn explain(app: &App, typed: &Typed, flags: ExplainFlags) -> anyhow::
     block_on(async {
         // The real session: what was read and where it stands decides too.
         let live = app.live(&app.session_name("cli"), Arc::new(NoApprover))?;
+        live.meet_for(&typed.tool).await;
+        live.close().await;
         let spec = spec_of(&live.session.snapshot(), &typed.tool);
         let text = typed.text(spec.as_deref())?;
         let mut explained = live.executor.explain(&live.session, &Request::new(typed.tool.as_str(), text));

@@ -8,6 +8,9 @@ mod doctor;
 mod explain;
 mod import;
 mod log;
+mod mcp;
+mod mcp_import;
+mod mcp_login;
 mod new;
 mod permissions;
 mod rules;
@@ -71,7 +74,7 @@ pub(crate) fn dispatch(cli: Cli, environment: Environment) -> anyhow::Result<Sta
         Command::Check(args) => check::check(&App::load(environment, common)?, &args),
         Command::Test(args) => test::test(&App::load(environment, common)?, &args),
         Command::Serve(args) => match args.how {
-            ServeCommand::Mcp => serve::mcp(&App::load(environment, common)?),
+            ServeCommand::Mcp(args) => serve::mcp(&App::load(environment, common)?, &args),
         },
         Command::Permissions(args) => permissions::permissions(&App::load(environment, common)?, &args),
         Command::Rules(args) => match args.command {
@@ -85,7 +88,12 @@ pub(crate) fn dispatch(cli: Cli, environment: Environment) -> anyhow::Result<Sta
                 let app = App::load(environment, common)?;
                 import::claude_code(&app, &import::ImportFlags { write, from, json })
             }
+            ImportCommand::Mcp { write, from, json } => {
+                let app = App::load(environment, common)?;
+                mcp_import::import(&app, &mcp_import::ImportFlags { write, from, json })
+            }
         },
+        Command::Mcp(args) => mcp::mcp(&App::load(environment, common)?, &args),
         Command::Trust(args) => trust::trust(&App::load(environment, common)?, &args),
         Command::Secret(args) => secret::secret(&App::load(environment, common)?, &args),
         Command::Log(args) => log::log(&App::load(environment, common)?, &args),

@@ -103,6 +103,7 @@ pub(super) fn run(app: &App, args: &RunArgs) -> anyhow::Result<Status> {
         let mut interrupts = Interrupts::listen()?;
         let Conversation { live, mut agent } =
             Conversation::open(app, setup, |session| watch(args.output, session))?;
+        live.meet().await;
         let _following = live.tools.followed();
         check_tools(&live.session, &args.tools)?;
         let session = Arc::clone(&live.session.id);
@@ -125,6 +126,7 @@ pub(super) fn run(app: &App, args: &RunArgs) -> anyhow::Result<Status> {
         live.session.end_run();
         end_jobs(&live.session).await;
         agent.finish("exit").await;
+        live.close().await;
         tell(args.output, &run, &session)?;
         Ok(status(&run.end))
     })

@@ -1,62 +1,161 @@
 //! `haft serve`: the tools for other programs.
 
+mod answered;
+mod token;
+
 use super::{Interrupts, block_on, end_jobs};
-use crate::{app::App, print, status::Status};
-use haft_core::{Approver, CallId, Cancel, Event, NoApprover};
-use haft_mcp::{McpServer, ServerInfo};
+use crate::{
+    app::{App, Live},
+    cli::ServeMcpArgs,
+    print,
+    status::Status,
+    trouble::Trouble,
+};
+use answered::Answered;
+use haft_core::{Approver, CallId, Cancel, Event};
+use haft_mcp::{ClientApprover, Fronts, HttpSetup, McpServer, ServerInfo};
+use haft_os::{Listener, host};
 use haft_runtime::{EventStream, Session, hooks::SessionEvent};
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
-use tokio::time::timeout;
+use std::{collections::BTreeSet, net::SocketAddr, sync::Arc, time::Duration};
+use tokio::{sync::oneshot, time::timeout};
 
 /// How long cancelled calls have to end, so that the log says how.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Serves the Model Context Protocol over standard input and output until the client leaves.
+/// Serves the Model Context Protocol over standard input and output until the client leaves, or over HTTP until a signal.
 ///
-/// Questions are denials, unless `--yes` answers them: the terminal belongs to the protocol.
+/// Questions go to the client that makes the call, unless `--yes` answers them; where it can't show them they are denials.
 ///
 /// # Errors
-/// The session can't be opened, or input or output broke.
-pub(super) fn mcp(app: &App) -> anyhow::Result<Status> {
+/// The session can't be opened, the address can't be listened at, or input or output broke.
+pub(super) fn mcp(app: &App, args: &ServeMcpArgs) -> anyhow::Result<Status> {
     block_on(async {
-        let approver: Arc<dyn Approver> = if app.common.yes { app.approver() } else { Arc::new(NoApprover) };
+        let forms = ClientApprover::new(app.fronts.clone());
+        let approver: Arc<dyn Approver> = if app.common.yes {
+            Arc::new(Answered { questions: app.approver(), forms })
+        } else {
+            Arc::new(forms)
+        };
         let live = app.live(&app.session_name("mcp"), approver)?;
         let mut interrupts = Interrupts::listen()?;
+        live.meet().await;
         let _following = live.tools.followed();
         let mut open = Open::on(&live.session);
-        let tools = live.tools.clone();
-        // What hooks want the model to know stands in what the client tells it of this server.
-        let mut info = ServerInfo::default();
-        tokio::select! {
-            context = tell(&live.session, SessionEvent::Start { source: "startup" }) => {
-                for text in context {
-                    info.instructions.push_str("\n\n");
-                    info.instructions.push_str(&text);
-                }
-            }
+        let info = tokio::select! {
+            info = introduced(&live.session) => info,
             () = interrupts.next() => return Ok(Status::Completed),
-        }
-        let server = McpServer::new(live.executor.clone(), Arc::clone(&live.session), info)
-            .with_renewal(move || tools.sync());
-        let served = {
-            let serving = server.serve(haft_os::standard::input(), haft_os::standard::output());
-            tokio::pin!(serving);
-            loop {
-                tokio::select! {
-                    served = &mut serving => break served,
-                    () = open.hear() => {}
-                    () = interrupts.next() => break Ok(()),
-                }
-            }
+        };
+        let server = server(&live, info, app.fronts.clone())?;
+        let served = match args.http {
+            Some(address) => over_http(app, args, address, server, (&mut open, &mut interrupts)).await,
+            None => over_stdio(server, &mut open, &mut interrupts).await,
         };
         live.session.end_run();
         // A call that doesn't end is left behind.
         let _ = timeout(END_TIMEOUT, open.ended()).await;
         end_jobs(&live.session).await;
         let _ = timeout(END_TIMEOUT, tell(&live.session, SessionEvent::End { reason: "exit" })).await;
+        live.close().await;
         served?;
         Ok(Status::Completed)
     })
+}
+
+fn server(live: &Live, info: ServerInfo, fronts: Fronts) -> anyhow::Result<McpServer> {
+    let tools = live.tools.clone();
+    let server = McpServer::new(live.executor.clone(), Arc::clone(&live.session), info)
+        .with_renewal(move || tools.sync())
+        .with_fronts(fronts)
+        .with_upstreams(live.tools.servers().gathered())
+        .with_secret(host::random()?);
+    Ok(server)
+}
+
+async fn over_stdio(server: McpServer, open: &mut Open, interrupts: &mut Interrupts) -> anyhow::Result<()> {
+    let serving = server.serve(haft_os::standard::input(), haft_os::standard::output());
+    tokio::pin!(serving);
+    loop {
+        tokio::select! {
+            served = &mut serving => return Ok(served?),
+            () = open.hear() => {}
+            () = interrupts.next() => return Ok(()),
+        }
+    }
+}
+
+async fn over_http(
+    app: &App,
+    args: &ServeMcpArgs,
+    address: SocketAddr,
+    server: McpServer,
+    (open, interrupts): (&mut Open, &mut Interrupts),
+) -> anyhow::Result<()> {
+    if args.no_token && !address.ip().is_loopback() {
+        let what = format!("{address} can be reached from elsewhere, so clients need a token");
+        return Err(Trouble::usage(what, "leave --no-token out, or listen at 127.0.0.1").into());
+    }
+    let listener = Listener::open(address).await?;
+    let setup = admitted(app, args, listener.address())?;
+    print::line(&format!("listening at http://{}/mcp", listener.address()));
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serving = server.serve_http(listener, setup, async { _ = stopped.await });
+    tokio::pin!(serving);
+    let mut stop = Some(stop);
+    loop {
+        tokio::select! {
+            () = &mut serving => return Ok(()),
+            () = open.hear() => {}
+            () = interrupts.next() => match stop.take() {
+                // It ends by itself then.
+                Some(stop) => drop(stop.send(())),
+                None => return Ok(()),
+            },
+        }
+    }
+}
+
+/// Who may come in; what the person has to know of it is said.
+fn admitted(app: &App, args: &ServeMcpArgs, address: SocketAddr) -> anyhow::Result<HttpSetup> {
+    let mut setup = if args.no_token {
+        print::note("warning: without a token every program of this machine may use haft's tools here");
+        HttpSetup::without_token()
+    } else {
+        let token = token::of(app.state().as_ref(), args.new_token)?;
+        if token.is_new {
+            print::line(&format!("token, shown only now: {}", token.text));
+        }
+        print::note(&format!("the token is in {}", token.path));
+        HttpSetup::with_token(token.text)
+    };
+    if !address.ip().is_loopback() {
+        print::note(
+            "warning: it can be reached from elsewhere, and what is said goes unencrypted: put a server with TLS before it",
+        );
+    }
+    let own = match address {
+        SocketAddr::V4(own) => own.ip().to_string(),
+        SocketAddr::V6(own) => format!("[{}]", own.ip()),
+    };
+    if !address.ip().is_unspecified() {
+        setup = setup.allow_host(own);
+    }
+    for host in &args.allow_host {
+        setup = setup.allow_host(host.as_str());
+    }
+    for origin in &args.allow_origin {
+        setup = setup.allow_origin(origin.as_str());
+    }
+    Ok(setup)
+}
+
+/// What the server says about itself, with what hooks want the model to know.
+async fn introduced(session: &Session) -> ServerInfo {
+    let mut info = ServerInfo::default();
+    for text in tell(session, SessionEvent::Start { source: "startup" }).await {
+        info.instructions.push_str("\n\n");
+        info.instructions.push_str(&text);
+    }
+    info
 }
 
 /// Has hooks hear of the session, and gives what they want the model to know.

@@ -4,7 +4,7 @@
 use crate::{app::App, trouble::Trouble};
 use haft_core::{Cancel, Files, PathArg, RealPath, WriteMode, content_hash};
 use haft_os::host;
-use haft_runtime::settings::{Added, Additions, Scope};
+use haft_runtime::settings::{Added, Additions, McpChange, Scope};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -74,6 +74,24 @@ impl SettingsFile {
             before.map_or(WriteMode::New, |text| WriteMode::Over { before: content_hash(text.as_ref()) });
         self.files.write(&self.at, added.text.as_bytes(), &mode)?;
         Ok(added)
+    }
+
+    /// Changes the servers in it, while nobody else writes; says whether anything changed.
+    ///
+    /// # Errors
+    /// As [`SettingsFile::preview`]; it can't be written.
+    pub(super) fn change(&self, change: &McpChange) -> anyhow::Result<bool> {
+        let _lock = self.files.lock(&self.at, &Cancel::new())?;
+        let before = self.text()?;
+        let changed = change.apply_to(before.as_deref().unwrap_or_default()).map_err(|error| {
+            let fix = "mend the file there; nothing was written";
+            Trouble::failed(format!("{}: {error}", self.shown), fix)
+        })?;
+        let Some(text) = changed else { return Ok(false) };
+        let mode =
+            before.map_or(WriteMode::New, |text| WriteMode::Over { before: content_hash(text.as_ref()) });
+        self.files.write(&self.at, text.as_bytes(), &mode)?;
+        Ok(true)
     }
 
     fn added(&self, text: &str, additions: &Additions) -> anyhow::Result<Added> {

@@ -23,6 +23,7 @@ const SHOWN_MAX_CHARS: usize = 400;
 pub(super) fn test(app: &App, args: &TestArgs) -> anyhow::Result<Status> {
     block_on(async {
         let live = app.live(&app.session_name("test"), Arc::new(YesApprover))?;
+        live.meet_for(&args.tool).await;
         let spec = spec_of(&live.session.snapshot(), &args.tool).ok_or_else(|| {
             let fix =
                 "run `haft tools` to see which there are, and `haft tools --problems` for those set aside";
@@ -50,6 +51,7 @@ pub(super) fn test(app: &App, args: &TestArgs) -> anyhow::Result<Status> {
             }
         }
         live.session.end_run();
+        live.close().await;
         if args.json {
             print::json(&json!({"tool": args.tool, "passed": passed, "failed": failed, "examples": rows}))?;
         } else if spec.examples.is_empty() {

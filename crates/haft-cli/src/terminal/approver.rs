@@ -5,13 +5,15 @@
 
 use super::{
     Lines, Screen,
-    clean::{clean, exact, one_line},
+    clean::{clean, one_line},
+    form::{self, Field},
     lines::Mark,
     question::{self, Saves, Typed},
     style::dim,
     turns::Turns,
 };
-use haft_core::{Answer, Approver, BoxFuture, Question};
+use haft_core::{Answer, Approver, BoxFuture, Filled, Form, Question, exact};
+use serde_json::{Map, Value};
 use std::{
     io::{self, IsTerminal},
     sync::Arc,
@@ -78,6 +80,41 @@ impl TerminalApprover {
         let answer = self.answer(&question, open.mark).await;
         open.settled = true;
         answer
+    }
+
+    async fn put_form(&self, form: Form) -> Filled {
+        let _turn = self.turns.take(Some(&form.call)).await;
+        let mut open = Open::new(self, &form.source);
+        let filled = self.filled(&form, open.mark).await;
+        open.settled = true;
+        filled.unwrap_or(Filled::Dismissed)
+    }
+
+    /// What becomes of a form; none where the input has ended.
+    async fn filled(&self, form: &Form, mark: Mark) -> Option<Filled> {
+        self.screen.show(&form::head(form));
+        let fields = if form.url.is_some() { Vec::new() } else { form::fields(&form.schema) };
+        let answer = self.line(&form::consent(form, fields.len()), mark).await?;
+        if !matches!(answer.trim(), "y" | "Y" | "yes") {
+            return Some(Filled::Declined);
+        }
+        let mut content = Map::new();
+        for field in &fields {
+            if let form::Typed::Value(value) = self.field(field, mark).await? {
+                content.insert(field.name.clone(), value);
+            }
+        }
+        Some(Filled::Accepted(Value::Object(content)))
+    }
+
+    /// What stands in one field in the end; none where the input has ended.
+    async fn field(&self, field: &Field, mark: Mark) -> Option<form::Typed> {
+        loop {
+            match field.read(&self.line(&field.prompt(), mark).await?) {
+                form::Typed::Again(why) => self.screen.line(&form::again(&why)),
+                typed => return Some(typed),
+            }
+        }
     }
 
     /// The line that is typed after a prompt; none where the input has ended.
@@ -167,6 +204,10 @@ impl Approver for TerminalApprover {
     fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
         Box::pin(self.put(question))
     }
+
+    fn fill(&self, form: Form) -> BoxFuture<'_, Filled> {
+        Box::pin(self.put_form(form))
+    }
 }
 
 /// A question that is shown. Dropped before it is settled, it was withdrawn: a person is told, and what they
@@ -209,6 +250,7 @@ mod tests {
     use super::*;
     use futures::FutureExt;
     use haft_core::{CallId, Effects, Preview, Why};
+    use serde_json::json;
     use std::sync::Mutex as Shared;
 
     struct Seat {
@@ -273,6 +315,42 @@ mod tests {
         assert_eq!(answer(&["f", " use grep "], &rules).await, denied("use grep"));
         assert_eq!(answer(&["f", "", "f no"], &rules).await, denied("no"));
         assert_eq!(answer(&["s", "a", "x", "o"], &[]).await, Answer::Once);
+    }
+
+    #[tokio::test]
+    async fn a_form_is_filled_in_field_by_field_or_refused() {
+        let schema = json!({"required": ["name"], "properties": {
+            "name": {"type": "string", "title": "Your name"},
+            "age": {"type": "integer"},
+            "team": {"type": "string", "default": "red"},
+        }});
+        let about = |schema: Value| Form {
+            call: CallId::outer(1),
+            source: "the server x".into(),
+            message: "Who are you?".to_owned(),
+            schema,
+            url: None,
+        };
+        let name_only = json!({"name": "Ada", "team": "red"});
+        for (lines, filled) in [
+            (&["y", "", "Ada", "", ""][..], Filled::Accepted(name_only)),
+            (&["n"][..], Filled::Declined),
+            (&[""][..], Filled::Declined),
+        ] {
+            let seat = seat();
+            let mut asked = seat.approver.fill(about(schema.clone()));
+            assert!((&mut asked).now_or_never().is_none());
+            for line in lines {
+                seat.lines.type_line(line);
+            }
+            assert_eq!(asked.await, filled);
+            assert!(seat.shown.lock().unwrap().contains("Who are you?"));
+        }
+        let seat = seat();
+        let asked = seat.approver.fill(about(schema));
+        seat.lines.hang_up();
+        assert_eq!(asked.await, Filled::Dismissed);
+        assert_eq!(YesApprover.fill(about(json!({}))).await, Filled::Declined, "yes is no answer to a form");
     }
 
     #[tokio::test]

@@ -7,6 +7,7 @@
 mod approver;
 mod card;
 mod clean;
+mod form;
 mod judge;
 mod lines;
 mod question;

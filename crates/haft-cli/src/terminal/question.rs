@@ -1,10 +1,10 @@
 //! A question as a person reads it, and what they type. Pure.
 
 use super::{
-    clean::{clean, exact, one_line},
+    clean::{clean, one_line},
     style::{ASKS, BOLD, DIM, bad, dim, good},
 };
-use haft_core::{Effects, Question, RealPath, Touch, Why};
+use haft_core::{Effects, Question, RealPath, Touch, Why, bounded_lines, exact};
 
 /// How many lines of a preview are shown.
 const PREVIEW_MAX_LINES: usize = 60;
@@ -172,6 +172,7 @@ fn effects(effects: &Effects<RealPath>) -> Vec<String> {
             Touch::Read(at) => field("reads", &path(at)),
             Touch::ReadTree(at) => field("reads in", &path(at)),
             Touch::Host(host) => field("contacts", host),
+            Touch::Server(name) => field("asks", &format!("the server {name}")),
             Touch::Session(_) => Vec::new(),
             Touch::Unconfined => field("sandbox", "none: it may change and reach whatever you may"),
             Touch::Outlives => {
@@ -224,28 +225,8 @@ fn preview(question: &Question) -> Vec<String> {
         .collect()
 }
 
-/// At most `max` lines, each of bounded length; what is left out is counted.
-fn bounded(text: &str, max: usize) -> Vec<String> {
-    let mut lines: Vec<String> = text.lines().take(max).map(cut).collect();
-    let left_out = text.lines().skip(max).count();
-    match left_out {
-        0 => {}
-        1 => lines.push("… 1 more line".to_owned()),
-        _ => lines.push(format!("… {left_out} more lines (of {})", left_out + max)),
-    }
-    if lines.is_empty() {
-        lines.push(String::new());
-    }
-    lines
-}
-
-fn cut(line: &str) -> String {
-    let left_out = line.chars().count().saturating_sub(LINE_MAX_CHARS);
-    if left_out == 0 {
-        return line.to_owned();
-    }
-    let shown: String = line.chars().take(LINE_MAX_CHARS).collect();
-    format!("{shown}… {left_out} more characters")
+fn bounded(text: &str, max_lines: usize) -> Vec<String> {
+    bounded_lines(text, max_lines, LINE_MAX_CHARS)
 }
 
 #[cfg(test)]

@@ -136,7 +136,7 @@ fn the_doctor_tells_each_layer_the_shells_and_what_nobody_here_can_check() {
 }
 
 #[test]
-fn the_doctor_starts_servers_only_when_told_and_in_a_trusted_workspace() {
+fn the_doctor_starts_servers_only_when_told_and_where_they_are_approved() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
     let servers = serde_json::json!({"mcpServers": {
@@ -146,8 +146,8 @@ fn the_doctor_starts_servers_only_when_told_and_in_a_trusted_workspace() {
         "far": {"url": "https://example.org/mcp?key=s3cr3t"},
     }});
     place.write(".mcp.json", &servers.to_string());
-    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"little","version":"1"}}}"#;
-    place.write("serve.sh", &format!("#!/bin/sh\nread line\ntouch started\necho '{answer}'\n"));
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"little","version":"1"}}}}"#;
+    place.write("serve.sh", &format!("#!/bin/sh\nread line\ntouch started\necho '{answer}'\nread line\n"));
     let program = place.workspace().join("serve.sh");
     std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let looked = |words: &[&str]| {
@@ -159,14 +159,21 @@ fn the_doctor_starts_servers_only_when_told_and_in_a_trusted_workspace() {
         }
     };
     let of = looked(&["doctor", "--json"]);
-    assert!(of("here").contains("ok") && of("here").contains("--mcp"), "{}", of("here"));
+    assert!(of("here").contains("haft mcp approve here"), "{}", of("here"));
     assert!(of("gone").contains("no-such-program isn't there"), "{}", of("gone"));
     assert!(of("keyed").contains("HAFT_TEST_UNSET"), "{}", of("keyed"));
-    assert!(of("far").contains("https://example.org/mcp;") && !of("far").contains("s3cr3t"), "{}", of("far"));
+    assert!(
+        of("far").contains("at https://example.org/mcp;") && !of("far").contains("s3cr3t"),
+        "{}",
+        of("far")
+    );
     let of = looked(&["doctor", "--json", "--mcp"]);
-    assert!(of("here").contains("isn't trusted"), "{}", of("here"));
+    assert!(of("here").contains("haft mcp approve here"), "{}", of("here"));
     assert!(place.read("started").is_none());
-    place.run(&["trust"]).with(0);
+    place.run(&["--yes", "mcp", "approve", "here"]).with(0);
+    let of = looked(&["doctor", "--json"]);
+    assert!(of("here").contains("ok") && of("here").contains("--mcp"), "{}", of("here"));
+    assert!(place.read("started").is_none());
     let of = looked(&["doctor", "--json", "--mcp"]);
     assert!(of("here").contains("answers as little 1"), "{}", of("here"));
     assert!(place.read("started").is_some());

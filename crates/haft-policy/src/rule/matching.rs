@@ -89,7 +89,7 @@ fn allows_paths(tools: &ToolPattern, pattern: &PathPattern, subject: &Subject) -
             }
             // A built-in's own notes on its session do no harm that the rule's author didn't mean.
             Touch::Session(_) | Touch::Unconfined | Touch::Outlives => is_named,
-            Touch::Host(_) | Touch::Command(_) => false,
+            Touch::Host(_) | Touch::Command(_) | Touch::Server(_) => false,
         })
 }
 
@@ -222,7 +222,9 @@ fn allows_hosts(tools: &ToolPattern, pattern: &HostPattern, subject: &Subject) -
     tools.names_tool_of(subject, true)
         && hosts(subject).next().is_some()
         && hosts(subject).all(|host| pattern.matches(host))
-        && touches.iter().all(|touch| matches!(touch, Touch::Host(_) | Touch::Session(_) | Touch::Unconfined))
+        && touches.iter().all(|touch| {
+            matches!(touch, Touch::Host(_) | Touch::Server(_) | Touch::Session(_) | Touch::Unconfined)
+        })
 }
 
 fn restricts_hosts(tools: &ToolPattern, pattern: &HostPattern, subject: &Subject) -> Match {

@@ -41,9 +41,12 @@ fn edits_inside(subject: &Subject, policy: &Policy) -> bool {
         && touches.iter().all(|touch| match touch {
             Touch::Read(path) | Touch::ReadTree(path) => policy.is_inside(path),
             Touch::Write(path) | Touch::WriteTree(path) => policy.workspace.covers(path),
-            Touch::Host(_) | Touch::Command(_) | Touch::Session(_) | Touch::Unconfined | Touch::Outlives => {
-                false
-            }
+            Touch::Host(_)
+            | Touch::Command(_)
+            | Touch::Server(_)
+            | Touch::Session(_)
+            | Touch::Unconfined
+            | Touch::Outlives => false,
         })
 }
 

@@ -47,7 +47,9 @@ fn touches_conflict(a: &Touch<RealPath>, b: &Touch<RealPath>) -> bool {
     match (a, b) {
         // A command line may touch anything.
         (Touch::Command(_), _) | (_, Touch::Command(_)) => true,
-        (Touch::Host(a), Touch::Host(b)) | (Touch::Session(a), Touch::Session(b)) => a == b,
+        (Touch::Host(a), Touch::Host(b))
+        | (Touch::Server(a), Touch::Server(b))
+        | (Touch::Session(a), Touch::Session(b)) => a == b,
         _ => match (a.path(), b.path()) {
             // A folder's listing changes with what is in it, so paths count prefix-wise both ways.
             (Some(one), Some(two)) if a.writes() || b.writes() => one.covers(two) || two.covers(one),

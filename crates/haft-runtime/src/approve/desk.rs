@@ -137,7 +137,7 @@ impl Desk<'_> {
             Verdict::Ask(why) => why.clone(),
         };
         let workspace = self.session.policy().workspace.clone();
-        if !self.session.approver().is_present() {
+        if !self.session.approver().is_present_for(self.seat.call()) {
             return Ok(Asked::denied(nobody(&stated, &why, &workspace), None, judgement));
         }
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(judgement.clone());

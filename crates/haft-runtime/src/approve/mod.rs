@@ -5,5 +5,5 @@ mod desk;
 mod preview;
 
 pub(crate) use approved::{Approved, Now};
-pub(crate) use desk::{Asked, Desk, Settled, denial_text};
+pub(crate) use desk::{ANSWER_TIME, Asked, Desk, Settled, denial_text};
 pub(crate) use preview::holds;

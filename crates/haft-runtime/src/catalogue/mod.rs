@@ -15,7 +15,6 @@ mod wrap;
 pub use catalogue::{Catalogue, RegisterError, Registrar};
 pub use handle::Handle;
 pub use offer::Offer;
-pub(crate) use offer::compile;
 pub use problem::Problem;
 pub use select::ToolSet;
 pub use snapshot::{Resolved, Snapshot};

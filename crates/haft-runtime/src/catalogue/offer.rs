@@ -1,9 +1,8 @@
 //! One registered tool, ready to be called.
 
 use super::RegisterError;
-use crate::lower;
+use crate::{intake::Checker, lower};
 use haft_core::{AnyTool, Spec, ToolName};
-use jsonschema::Validator;
 use serde_json::Value;
 use std::sync::{
     Arc,
@@ -21,8 +20,8 @@ pub struct Offer {
     pub tool: Arc<dyn AnyTool>,
     /// Hash of definition and content, for tools that aren't built in.
     pub hash: Option<Arc<str>>,
-    pub(crate) input: Arc<Validator>,
-    pub(crate) output: Option<Arc<Validator>>,
+    pub(crate) input: Arc<Checker>,
+    pub(crate) output: Option<Arc<Checker>>,
     pub(crate) live: Arc<AtomicBool>,
     /// About how many tokens its definition costs a model.
     pub(crate) tokens: usize,
@@ -55,7 +54,7 @@ impl Offer {
         let input = compile_input(&spec)?;
         let output = match &spec.output_schema {
             Some(schema) => Some(Arc::new(
-                compile(schema)
+                Checker::compile(schema)
                     .map_err(|why| RegisterError::OutputSchema { tool: spec.name.to_string(), why })?,
             )),
             None => None,
@@ -105,7 +104,7 @@ fn is_builtin_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-')
 }
 
-fn compile_input(spec: &Spec) -> Result<Validator, RegisterError> {
+fn compile_input(spec: &Spec) -> Result<Checker, RegisterError> {
     let fault = |why: String| RegisterError::InputSchema { tool: spec.name.to_string(), why };
     let root = spec.input_schema.as_object().ok_or_else(|| fault("it must be an object".to_owned()))?;
     if root.get("type").and_then(Value::as_str) != Some("object") {
@@ -113,13 +112,5 @@ fn compile_input(spec: &Spec) -> Result<Validator, RegisterError> {
     }
     // What no provider could be sent is set aside now, not at the first request.
     lower::lower(&spec.input_schema, lower::Dialect::Plain).map_err(|error| fault(error.to_string()))?;
-    compile(&spec.input_schema).map_err(fault)
-}
-
-/// Compiles a schema; references outside it are never fetched.
-pub(crate) fn compile(schema: &Value) -> Result<Validator, String> {
-    jsonschema::options().build(schema).map_err(|error| {
-        let place = error.instance_path().to_string();
-        if place.is_empty() { error.to_string() } else { format!("{place}: {error}") }
-    })
+    Checker::compile(&spec.input_schema).map_err(fault)
 }

@@ -21,6 +21,7 @@ fn one(touch: &Touch<RealPath>) -> String {
         Touch::WriteTree(path) => format!("writes in {path}"),
         Touch::Host(host) => format!("contacts {host}"),
         Touch::Command(line) => format!("runs {line}"),
+        Touch::Server(name) => format!("asks the server {name}"),
         Touch::Session(key) => format!("changes {key}"),
         Touch::Unconfined => "leaves the sandbox".to_owned(),
         Touch::Outlives => "outlives the session".to_owned(),

@@ -1,6 +1,8 @@
 //! From the caller's text to an input that fits the tool: parse, coerce, validate, and what it touches.
 
+mod checker;
 mod coerce;
+mod cost;
 mod describe;
 mod effects;
 mod git;
@@ -11,6 +13,7 @@ mod pattern;
 mod resolve;
 mod validate;
 
+pub use checker::Checker;
 pub(crate) use coerce::coerce;
 pub(crate) use describe::describe;
 pub(crate) use effects::{Stated, flagged_permission, state};
@@ -18,4 +21,4 @@ pub(crate) use git::NEUTRAL;
 pub(crate) use lines::Around;
 pub(crate) use parse::parse;
 pub(crate) use resolve::{Resolution, resolve};
-pub(crate) use validate::{structured_problems, validate};
+pub(crate) use validate::validate;

@@ -1,5 +1,6 @@
 //! The input against the tool's schema, each problem with its place, what was expected and what came.
 
+use super::Checker;
 use haft_core::Spec;
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
@@ -10,20 +11,15 @@ const PROBLEMS_MAX: usize = 10;
 const VALUE_MAX_CHARS: usize = 80;
 
 /// Checks an input; the error is the whole text for the model, one problem a line.
-pub(crate) fn validate(spec: &Spec, validator: &Validator, input: &Value) -> Result<(), String> {
-    if validator.is_valid(input) {
-        return Ok(());
+pub(crate) fn validate(spec: &Spec, checker: &Checker, input: &Value) -> Result<(), String> {
+    match checker.problems(input) {
+        None => Ok(()),
+        Some(problems) => Err(format!("Invalid input for \"{}\": {problems}", spec.model_name())),
     }
-    let name = spec.model_name();
-    Err(format!("Invalid input for \"{name}\": {}", problems(validator, input)))
 }
 
-/// The problems of a structured output, for the operator.
-pub(crate) fn structured_problems(validator: &Validator, output: &Value) -> Option<String> {
-    (!validator.is_valid(output)).then(|| problems(validator, output))
-}
-
-fn problems(validator: &Validator, value: &Value) -> String {
+/// What of a value breaks a schema that it is known to break.
+pub(super) fn problems(validator: &Validator, value: &Value) -> String {
     let mut lines = Vec::new();
     let mut more = 0_usize;
     for error in validator.iter_errors(value) {
@@ -106,8 +102,8 @@ mod tests {
 
     fn check(schema: Value, input: Value) -> String {
         let spec = Spec::new("x", "d").with_input_schema(schema.clone());
-        let validator = crate::catalogue::compile(&schema).unwrap();
-        validate(&spec, &validator, &input).err().unwrap_or_default()
+        let checker = Checker::compile(&schema).unwrap();
+        validate(&spec, &checker, &input).err().unwrap_or_default()
     }
 
     #[test]

@@ -131,7 +131,11 @@ impl Lease {
                     path.covers(at) && (path == at || !self.denies(at))
                 }
                 Touch::Command(_) => true,
-                Touch::Host(_) | Touch::Session(_) | Touch::Unconfined | Touch::Outlives => false,
+                Touch::Host(_)
+                | Touch::Server(_)
+                | Touch::Session(_)
+                | Touch::Unconfined
+                | Touch::Outlives => false,
             }),
         };
         if judged { Ok(()) } else { Err(undeclared("read", at)) }

@@ -1,12 +1,16 @@
 //! Calls made inside a call.
 
 use super::Lease;
-use crate::{executor::Executor, lend::Parent};
-use haft_core::{BoxFuture, CallId, Ended, Nested, Request, Why};
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use crate::{approve::ANSWER_TIME, executor::Executor, lend::Parent};
+use haft_core::{BoxFuture, CallId, Ended, Filled, Form, Nested, Request, Why};
+use std::{
+    any::Any,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
+use tokio::time::timeout;
 
 /// Sends inner calls down the one call path; only for tools that declared that this is all they do.
 pub(crate) struct NestedCalls {
@@ -30,5 +34,27 @@ impl Nested for NestedCalls {
         }
         let running = self.executor.start_inner(&self.parent, call, request);
         Box::pin(running)
+    }
+
+    fn pause(&self) -> Box<dyn Any + Send> {
+        Box::new(self.parent.watch.pause())
+    }
+
+    fn fill(&self, form: Form) -> BoxFuture<'static, Filled> {
+        if self.lease.is_over() || !self.parent.session.approver().is_present() {
+            return Box::pin(std::future::ready(Filled::Declined));
+        }
+        let (session, watch) = (Arc::clone(&self.parent.session), Arc::clone(&self.parent.watch));
+        let cancel = self.parent.cancel.clone();
+        let form = Form { call: self.call.clone(), ..form };
+        Box::pin(async move {
+            let _paused = watch.pause();
+            tokio::select! {
+                filled = timeout(ANSWER_TIME, session.approver().fill(form)) => {
+                    filled.unwrap_or(Filled::Dismissed)
+                }
+                () = cancel.fired() => Filled::Dismissed,
+            }
+        })
     }
 }

@@ -83,6 +83,8 @@ pub(crate) fn bound<'a>(
         _ => true,
     });
     output.truncation = Some(truncation);
+    // As it came it would be as long as before.
+    output.foreign = None;
 }
 
 /// Cuts a text at line borders (at a character border where one line is too long, so that it is seen in part,

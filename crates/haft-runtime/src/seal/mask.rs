@@ -60,8 +60,36 @@ impl Masks {
         for value in output.structured.iter_mut().chain(&mut output.metadata) {
             self.value(value);
         }
+        if let Some(foreign) = &mut output.foreign {
+            self.foreign(foreign);
+        }
         for text in &mut output.messages {
             self.text(text);
+        }
+    }
+
+    /// Every text in a result of another protocol, but not encoded pictures and files, in which a find would be chance.
+    fn foreign(&self, value: &mut Value) {
+        match value {
+            Value::Array(items) => {
+                for item in items {
+                    self.foreign(item);
+                }
+            }
+            Value::Object(fields) => {
+                let (has_type, has_uri) = (fields.contains_key("mimeType"), fields.contains_key("uri"));
+                for (name, field) in fields {
+                    // The name of a list of texts is that of each of them.
+                    let is_texts =
+                        matches!(&*field, Value::Array(items) if items.iter().all(Value::is_string));
+                    match field {
+                        Value::Array(_) | Value::Object(_) if !is_texts => self.foreign(field),
+                        _ if has_type && name == "data" || has_uri && name == "blob" => {}
+                        _ => self.field(name, field),
+                    }
+                }
+            }
+            other => self.value(other),
         }
     }
 

@@ -310,7 +310,12 @@ fn read(subject: &Subject) -> Vec<(RealPath, bool)> {
     let stated = subject.effects.touches().iter().filter_map(|touch| match touch {
         Touch::Read(path) | Touch::Write(path) => Some((path.clone(), false)),
         Touch::ReadTree(path) | Touch::WriteTree(path) => Some((path.clone(), true)),
-        Touch::Host(_) | Touch::Command(_) | Touch::Session(_) | Touch::Unconfined | Touch::Outlives => None,
+        Touch::Host(_)
+        | Touch::Command(_)
+        | Touch::Server(_)
+        | Touch::Session(_)
+        | Touch::Unconfined
+        | Touch::Outlives => None,
     });
     let named = subject.lines.iter().flat_map(|line| &line.paths).filter_map(|named| {
         let is_tree = matches!(named.word.access, Access::ReadTree | Access::WriteTree | Access::Named);

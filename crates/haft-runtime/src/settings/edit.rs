@@ -94,10 +94,7 @@ impl Additions {
     /// # Errors
     /// The text isn't TOML, or holds something else at one of the places.
     pub fn add_to(&self, text: &str) -> Result<Added, EditError> {
-        let mut document: DocumentMut = text.parse().map_err(|error: TomlError| EditError::NotToml {
-            line: line_of(text, error.span().unwrap_or_default().start),
-            message: error.message().to_owned(),
-        })?;
+        let mut document = parse_document(text)?;
         let root = document.as_table_mut();
         let mut new = Self::default();
         for (action, rule) in &self.rules {
@@ -126,6 +123,17 @@ impl Additions {
         }
         Ok(Added { text, new })
     }
+}
+
+/// The text as a document that remembers how it was written.
+///
+/// # Errors
+/// It isn't TOML.
+pub(super) fn parse_document(text: &str) -> Result<DocumentMut, EditError> {
+    text.parse().map_err(|error: TomlError| EditError::NotToml {
+        line: line_of(text, error.span().unwrap_or_default().start),
+        message: error.message().to_owned(),
+    })
 }
 
 /// The line that holds the byte, counted from 1.

@@ -3,8 +3,8 @@
 pub(super) mod unmatchable;
 
 use super::{
-    CodeSetting, ModelSetting, Origin, Place, Placed, SandboxSetting, Setting, SettingsSource, TaintSetting,
-    ToolSetting,
+    CodeSetting, McpSetting, ModelSetting, Origin, Place, Placed, SandboxSetting, Setting, SettingsSource,
+    TaintSetting, ToolSetting,
     section::{Document, Limit, List, Section},
 };
 use crate::{catalogue::Problem, find::Deferral, hooks::Hook};
@@ -15,7 +15,7 @@ use toml::de::DeTable;
 use unmatchable::unmatchable;
 
 /// What can stand at the root.
-const SECTIONS: [&str; 11] = [
+const SECTIONS: [&str; 12] = [
     "permissions",
     "tools",
     "environment",
@@ -27,9 +27,10 @@ const SECTIONS: [&str; 11] = [
     "secrets",
     "discovery",
     "code",
+    "mcp",
 ];
 /// What the contract has and this version doesn't act on.
-const LATER: [&str; 2] = ["mcp", "openapi"];
+const LATER: [&str; 1] = ["openapi"];
 const PERMISSIONS: [&str; 6] = ["mode", "allow", "ask", "deny", "dangerous", "protectedBranches"];
 /// Keys of `[tools]` itself. A table under any name is a tool's.
 const TOOLS: [&str; 3] = ["include", "exclude", "folders"];
@@ -57,6 +58,7 @@ pub(super) struct Layer {
     pub(super) code: CodeSetting,
     pub(super) mask: Option<Setting<bool>>,
     pub(super) passphrase_command: Option<Setting<Vec<String>>>,
+    pub(super) mcp: BTreeMap<String, McpSetting>,
     pub(super) hooks: Vec<Hook>,
     pub(super) problems: Vec<Problem>,
 }
@@ -138,6 +140,9 @@ impl Layer {
             section.only(&["mask", "passphraseCommand"]);
             self.mask = section.flag("mask").filter(|mask| mask.value || section.counts("mask"));
             self.passphrase_command = passphrase_command(&section);
+        }
+        if let Some(section) = root.section("mcp") {
+            self.mcp = super::mcp::servers(&section, place);
         }
         if let Some(section) = root.section("roots") {
             section.only(&["extra"]);
@@ -353,7 +358,7 @@ mod tests {
             ("[sandbox]\nmode = 'on'", 2, "unknown variant `on`", "write one of these words"),
             ("[sandbox]\nnetwork = 'none'", 2, "no network of a sandbox", "a list of hosts"),
             ("[sandbox]\nnetwork = ['https://a.b/']", 2, "is no host", "no https://"),
-            ("[mcp.servers.x]\ncommand = 'y'", 1, "[mcp] does nothing", "don't rely on it"),
+            ("[openapi.x]\nurl = 'y'", 1, "[openapi] does nothing", "don't rely on it"),
             ("[discovery]\ndefer = 'maybe'", 2, "unknown variant", "one of these words"),
             ("[taint]\naction = 'loud'", 2, "unknown variant", "one of these words"),
             ("[taint]\nprivate = ['read(']", 2, "closing parenthesis", "like a rule"),

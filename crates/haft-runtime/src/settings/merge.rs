@@ -1,8 +1,8 @@
 //! All settings that hold for one workspace.
 
 use super::{
-    CodeSetting, ModelSetting, Place, Placed, SandboxSetting, Scope, Setting, SettingsSource, TaintSetting,
-    ToolSetting, load::Layer,
+    CodeSetting, McpSetting, ModelSetting, Place, Placed, SandboxSetting, Scope, Setting, SettingsSource,
+    TaintSetting, ToolSetting, load::Layer,
 };
 use crate::{
     catalogue::{Problem, ToolSet},
@@ -54,6 +54,8 @@ pub struct Settings {
     pub mask: Option<Setting<bool>>,
     /// The program that gives the passphrase of stored credentials, with its arguments.
     pub passphrase_command: Option<Setting<Vec<String>>>,
+    /// Servers whose tools join the catalogue, by name.
+    pub mcp: BTreeMap<String, McpSetting>,
     /// What is wrong, and what was ignored.
     pub problems: Vec<Problem>,
 }
@@ -103,6 +105,9 @@ impl Settings {
         }
         for (name, model) in layer.models {
             self.models.entry(name).or_insert(model);
+        }
+        for (name, server) in layer.mcp {
+            self.mcp.entry(name).or_insert(server);
         }
         self.hooks.append(&mut layer.hooks);
         self.taint.add_weaker(layer.taint);

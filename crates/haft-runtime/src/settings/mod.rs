@@ -11,6 +11,7 @@ mod hook;
 mod import;
 mod known;
 mod load;
+mod mcp;
 mod merge;
 mod model;
 mod origin;
@@ -28,6 +29,10 @@ pub use edit::{Added, Additions, EditError, HookEntry, HookTarget};
 pub use examples::{Expected, RuleExample, RuleFile};
 pub use import::{HookFate, ImportError, ImportNote, Imported, ImportedHook, ImportedRule};
 pub(crate) use known::{instead, slip};
+pub use mcp::{
+    ForeignServers, McpChange, McpEntry, McpLaunch, McpLogin, McpSandbox, McpSetting, McpToolSetting,
+    ServerListForm, Template, is_secret_header, server_list,
+};
 pub use merge::Settings;
 pub use model::ModelSetting;
 pub use origin::{Origin, Scope, Setting};

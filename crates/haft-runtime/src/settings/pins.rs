@@ -35,6 +35,8 @@ const SIDE_SHOWN_CHARS: usize = 120;
 const CONTEXT_CHARS: usize = 20;
 /// Parts of such a name have a digest for their text, which nobody wants to read.
 const FILE: &str = "file ";
+/// The part that says what a tool is called where it comes from.
+const NAME: &str = "name";
 
 /// A tool as it was when the user let it run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,23 +78,49 @@ impl PinnedPart {
 impl SavedPin {
     /// A tool as it is now.
     pub fn of(tool: &dyn AnyTool, hash: Arc<str>, at: SystemTime) -> Self {
+        Self::of_kept(parts_of(tool), hash, at)
+    }
+
+    /// Something else that is made of parts, as it is now.
+    pub fn of_parts(parts: &[(String, String)], hash: Arc<str>, at: SystemTime) -> Self {
+        Self::of_kept(kept_of(parts), hash, at)
+    }
+
+    fn of_kept(parts: Vec<PinnedPart>, hash: Arc<str>, at: SystemTime) -> Self {
         let pinned_at = at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        Self { hash, parts: parts_of(tool), pinned_at }
+        Self { hash, parts, pinned_at }
     }
 
     /// What of a tool isn't as it was, a line each.
     pub fn changes(&self, tool: &dyn AnyTool) -> String {
-        let now = parts_of(tool);
+        self.changes_to(&parts_of(tool))
+    }
+
+    /// The same of something else that is made of parts.
+    pub fn changes_of(&self, parts: &[(String, String)]) -> String {
+        self.changes_to(&kept_of(parts))
+    }
+
+    /// Whether nothing but its name is another: all its parts are there, and one says the name.
+    fn is_renamed(&self, now: &[PinnedPart]) -> bool {
+        let rest = |parts: &[PinnedPart]| -> Vec<PinnedPart> {
+            parts.iter().filter(|part| part.name != NAME).cloned().collect()
+        };
+        let has_name = |parts: &[PinnedPart]| parts.iter().any(|part| part.name == NAME);
+        has_name(&self.parts) && has_name(now) && rest(&self.parts) == rest(now)
+    }
+
+    fn changes_to(&self, now: &[PinnedPart]) -> String {
         let named = |parts: &[PinnedPart], name: &str| parts.iter().find(|part| part.name == name).cloned();
         let mut lines = Vec::new();
-        for part in &now {
+        for part in now {
             let before = named(&self.parts, &part.name);
             if before.as_ref() != Some(part) {
                 lines.push(change(&part.name, before.as_ref(), Some(part)));
             }
         }
         for part in &self.parts {
-            if named(&now, &part.name).is_none() {
+            if named(now, &part.name).is_none() {
                 lines.push(change(&part.name, Some(part), None));
             }
         }
@@ -131,7 +159,11 @@ pub(super) fn fit(pins: &mut BTreeMap<String, SavedPin>, newest: &str) {
 
 /// The parts of a tool as they are kept. A tool that panics has none.
 fn parts_of(tool: &dyn AnyTool) -> Vec<PinnedPart> {
-    let all = catch_unwind(AssertUnwindSafe(|| tool.parts())).unwrap_or_default();
+    kept_of(&catch_unwind(AssertUnwindSafe(|| tool.parts())).unwrap_or_default())
+}
+
+/// Parts as they are kept.
+fn kept_of(all: &[(String, String)]) -> Vec<PinnedPart> {
     let mut room = PIN_MAX_BYTES;
     let kept = all.iter().take(PARTS_MAX);
     let mut parts: Vec<PinnedPart> =
@@ -225,13 +257,23 @@ impl TrustPins {
         }
         Arc::clone(&read.pins)
     }
+
+    /// A tool that its source offered under another name: told as what it is.
+    fn renamed(&self, tool: &Offer) -> Option<Pin> {
+        let (pins, start) = (self.pins(), pin_key(&tool.owner, ""));
+        let mut own = pins.iter().filter(|(key, _)| key.starts_with(&start)).peekable();
+        own.peek()?;
+        let now = parts_of(tool.tool.as_ref());
+        let (_, before) = own.find(|(_, saved)| saved.is_renamed(&now))?;
+        Some(Pin::Changed(before.changes_to(&now)))
+    }
 }
 
 impl Pins for TrustPins {
     fn look(&self, tool: &Offer) -> Pin {
         let Some(hash) = &tool.hash else { return Pin::Known };
         match self.pins().get(&pin_key(&tool.owner, &tool.name)) {
-            None => Pin::New,
+            None => self.renamed(tool).unwrap_or(Pin::New),
             Some(saved) if saved.hash == *hash => Pin::Known,
             Some(saved) => Pin::Changed(saved.changes(tool.tool.as_ref())),
         }

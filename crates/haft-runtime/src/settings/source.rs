@@ -70,6 +70,15 @@ impl Place {
         }
     }
 
+    /// A path as somebody typed it.
+    ///
+    /// # Errors
+    /// It starts at the home folder, which isn't known.
+    pub fn placed(&self, written: &str) -> Result<Placed, String> {
+        self.absolute(written)
+            .ok_or_else(|| format!("\"{written}\" starts at the home folder, which isn't known here"))
+    }
+
     /// Makes a path absolute: `~/` is the home, anything else relative is beneath the workspace.
     /// None where `~` is used and the home isn't known.
     pub(super) fn absolute(&self, written: &str) -> Option<Placed> {

@@ -56,6 +56,8 @@ pub struct Trust {
     pub denied: Vec<SavedGrant>,
     /// The foreign tools that were let run, as they were then, by owner and name with a slash between.
     pub pins: BTreeMap<String, SavedPin>,
+    /// The servers of the workspace that may be started, as they were when the user approved them.
+    pub servers: BTreeMap<String, SavedPin>,
     /// Where it is.
     pub path: String,
     /// Why it says nothing, where it is damaged.
@@ -122,6 +124,8 @@ struct Content {
     denied: Vec<SavedGrant>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pins: BTreeMap<String, SavedPin>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    servers: BTreeMap<String, SavedPin>,
 }
 
 impl TrustFile {
@@ -146,6 +150,7 @@ impl TrustFile {
                 saved: content.grants,
                 denied: content.denied,
                 pins: content.pins,
+                servers: content.servers,
                 path,
                 problems: Vec::new(),
             },
@@ -201,6 +206,27 @@ impl TrustFile {
             content.pins.insert(key.to_owned(), pin.clone());
             fit(&mut content.pins, key);
         })
+    }
+
+    /// Lets a server of the workspace be started as it is, in place of what it was.
+    ///
+    /// # Errors
+    /// As [`TrustFile::set_trusted`].
+    pub fn approve_server(&self, name: &str, pin: &SavedPin) -> Result<(), Failure> {
+        self.change(|content| {
+            content.servers.insert(name.to_owned(), pin.clone());
+            fit(&mut content.servers, name);
+        })
+    }
+
+    /// Takes a server's approval back; says whether there was one.
+    ///
+    /// # Errors
+    /// As [`TrustFile::set_trusted`].
+    pub fn forget_server(&self, name: &str) -> Result<bool, Failure> {
+        let mut found = false;
+        self.change(|content| found = content.servers.remove(name).is_some())?;
+        Ok(found)
     }
 
     /// The file as it is, for whoever looks often and reads it only where it changed; none where it can't be read.
@@ -270,6 +296,7 @@ impl TrustFile {
                 grants: Vec::new(),
                 denied: Vec::new(),
                 pins: BTreeMap::new(),
+                servers: BTreeMap::new(),
             });
         };
         let content: Content = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
@@ -469,6 +496,7 @@ mod tests {
             grants,
             denied: Vec::new(),
             pins: BTreeMap::new(),
+            servers: BTreeMap::new(),
         };
         state.0.lock().unwrap().insert(file.at.clone(), serde_json::to_vec(&content).unwrap());
         let full = (0..100).find_map(|number| file.add_denial(&saved(&rule(10_000 + number), None)).err());

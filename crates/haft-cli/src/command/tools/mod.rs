@@ -25,6 +25,7 @@ const DESCRIPTION_MAX_CHARS: usize = 80;
 /// There is no such tool, or the built-in tools can't be registered.
 pub(super) fn tools(app: &App, args: &ToolsArgs) -> anyhow::Result<Status> {
     let tools = app.tools()?;
+    tools.look_up()?;
     if args.problems {
         return problems(&tools, args.json);
     }

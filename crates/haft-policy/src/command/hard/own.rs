@@ -4,7 +4,7 @@ use super::super::{JudgedLine, Simple, Word, read_only::is_among};
 use crate::Policy;
 
 /// The commands of haft that decide what it allows, and what it keeps.
-static SWITCHES: [(&str, &str); 13] = [
+static SWITCHES: [(&str, &str); 16] = [
     ("trust", ""),
     ("permissions", "add"),
     ("permissions", "allow"),
@@ -12,7 +12,10 @@ static SWITCHES: [(&str, &str); 13] = [
     ("permissions", "deny"),
     ("permissions", "pin"),
     ("permissions", "revoke"),
+    ("mcp", "add"),
     ("mcp", "approve"),
+    ("mcp", "login"),
+    ("mcp", "remove"),
     ("import", "--write"),
     ("pins", "accept"),
     ("secret", "set"),
@@ -93,6 +96,7 @@ mod tests {
                 "haft permissions revoke 1",
                 "haft import claude-code --write",
                 "haft mcp approve x",
+                "haft mcp add x -- evil",
                 "sudo haft trust",
                 "haft secret remove model:x",
                 "echo x | haft secret set a",

@@ -1,7 +1,7 @@
 //! The declaration in a manifest: the optional fields that all tools have, each under every name it may have.
 
 use super::{OutputForm, fields::Fields};
-use crate::catalogue::compile;
+use crate::intake::Checker;
 use haft_core::{EffectTemplate, Profile, Spec, ToolName};
 use serde_json::{Map, Value};
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -118,7 +118,7 @@ fn read_schema(fields: &mut Fields<'_>, name: &str) -> Value {
     let is_object = schema.get("type").is_some_and(|kind| kind == "object");
     let schema = Value::Object(schema);
     let why = if is_object {
-        compile(&schema).err()
+        Checker::compile(&schema).err()
     } else {
         Some("/type: its root must have \"type\": \"object\"".to_owned())
     };
@@ -138,7 +138,7 @@ pub(super) fn check_output_schema(fields: &mut Fields<'_>, mut spec: Spec, outpu
     let Some(schema) = &spec.output_schema else {
         return spec;
     };
-    if let Err(why) = compile(schema) {
+    if let Err(why) = Checker::compile(schema) {
         let text = format!("Invalid outputSchema for tool \"{}\": {why}", spec.name);
         fields.fault("/outputSchema", text, "make it a JSON Schema of what the command prints");
     } else if output == OutputForm::Text {

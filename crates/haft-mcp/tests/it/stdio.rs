@@ -1,219 +1,21 @@
 //! The server over two pipes: raw lines as one peer, the SDK's client as the other.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-use haft_core::{
-    AnyTool, Bound, BoxFuture, Cx, EffectTemplate, Effects, Event, Failure, Json, Output, Permission, Risk,
-    SessionView, Spec, tool,
+use crate::kit::{
+    Mirror, Nothing, OUTCOME, PATIENCE, Peer, append, initialize, modern, serve, server, sum, talk, wait,
 };
-use haft_mcp::{McpError, McpServer, ServerInfo};
+use haft_core::{Event, tool};
 use haft_test::Harness;
 use rmcp::{
     ClientLifecycleMode,
     model::{CallToolRequestParams, ProtocolVersion},
     serve_client, serve_client_with_lifecycle,
 };
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tokio::{
-    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, duplex},
-    sync::Notify,
-    task::{JoinHandle, yield_now},
-    time::timeout,
-};
-
-/// Far more than anything here takes; only a hang reaches it.
-const PATIENCE: Duration = Duration::from_secs(20);
-const PIPE_BYTES: usize = 1 << 20;
-const OUTCOME: &str = "dev.haft/outcome";
-
-/// Starts a server; the client's ends of its pipes.
-fn serve(harness: &Harness) -> (DuplexStream, DuplexStream, JoinHandle<Result<(), McpError>>) {
-    let (to_server, input) = duplex(PIPE_BYTES);
-    let (output, from_server) = duplex(PIPE_BYTES);
-    let server = McpServer::new(harness.executor().clone(), harness.session().clone(), ServerInfo::default());
-    (to_server, from_server, tokio::spawn(server.serve(input, output)))
-}
-
-/// A client that speaks lines.
-struct Peer {
-    output: DuplexStream,
-    input: Lines<BufReader<DuplexStream>>,
-    server: JoinHandle<Result<(), McpError>>,
-}
-
-impl Peer {
-    fn new(harness: &Harness) -> Self {
-        let (output, input, server) = serve(harness);
-        Self { output, input: BufReader::new(input).lines(), server }
-    }
-
-    /// One that has shaken hands.
-    async fn legacy(harness: &Harness) -> Self {
-        let mut peer = Self::new(harness);
-        let reply = peer.ask(0, "initialize", initialize("2025-11-25")).await;
-        assert_eq!(reply["result"]["protocolVersion"], "2025-11-25");
-        peer.tell("notifications/initialized", json!({})).await;
-        peer
-    }
-
-    async fn say(&mut self, line: &str) {
-        self.output.write_all(format!("{line}\n").as_bytes()).await.unwrap();
-    }
-
-    async fn tell(&mut self, method: &str, params: Value) {
-        self.say(&json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string()).await;
-    }
-
-    async fn send(&mut self, id: u64, method: &str, params: Value) {
-        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()).await;
-    }
-
-    async fn hear(&mut self) -> Value {
-        let line = timeout(PATIENCE, self.input.next_line()).await.unwrap().unwrap();
-        serde_json::from_str(&line.unwrap()).unwrap()
-    }
-
-    /// Asks, and expects the reply as the next line.
-    async fn ask(&mut self, id: u64, method: &str, params: Value) -> Value {
-        self.send(id, method, params).await;
-        let reply = self.hear().await;
-        assert_eq!(reply["id"], id, "{reply}");
-        reply
-    }
-
-    async fn call(&mut self, id: u64, tool: &str, arguments: Value) -> Value {
-        self.ask(id, "tools/call", json!({"name": tool, "arguments": arguments})).await["result"].take()
-    }
-
-    /// Closes the input and waits for the server's end.
-    async fn leave(self) -> Result<(), McpError> {
-        drop(self.output);
-        timeout(PATIENCE, self.server).await.unwrap().unwrap()
-    }
-}
-
-fn initialize(version: &str) -> Value {
-    json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "peer", "version": "1"}})
-}
-
-/// Parameters of the modern era.
-fn modern(mut params: Value) -> Value {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    params
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct Entry {
-    /// What to append
-    n: u64,
-}
-
-/// Writes one file by name, and takes the longer the smaller its number is.
-fn append(list: &Arc<Mutex<Vec<u64>>>) -> Arc<dyn AnyTool> {
-    let list = Arc::clone(list);
-    tool("append", "Appends a number to the list.")
-        .permission(Permission::Auto)
-        .risk(Risk::Safe)
-        .effects(EffectTemplate { writes: vec!["list.txt".into()], ..EffectTemplate::default() })
-        .with(Spec::concurrency_safe)
-        .run(move |entry: Entry, _cx| {
-            let list = Arc::clone(&list);
-            async move {
-                for _ in entry.n..100 {
-                    yield_now().await;
-                }
-                list.lock().unwrap().push(entry.n);
-                Ok(entry.n.to_string())
-            }
-        })
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct Nothing {}
-
-/// Says that it runs, waits for its cancel, says that it was cancelled.
-fn wait(running: &Arc<Notify>, cancelled: &Arc<Notify>) -> Arc<dyn AnyTool> {
-    let (running, cancelled) = (Arc::clone(running), Arc::clone(cancelled));
-    tool("wait", "Waits until it is cancelled.").risk(Risk::Safe).read_only().run(
-        move |_: Nothing, cx: Cx| {
-            let (running, cancelled) = (Arc::clone(&running), Arc::clone(&cancelled));
-            async move {
-                running.notify_one();
-                cx.cancel.fired().await;
-                cancelled.notify_one();
-                Err::<String, _>(Failure::cancelled())
-            }
-        },
-    )
-}
-
-fn talk() -> Arc<dyn AnyTool> {
-    tool("talk", "Says two things.").risk(Risk::Safe).read_only().run(|_: Nothing, cx: Cx| async move {
-        cx.log("first");
-        cx.log("second");
-        Ok("done")
-    })
-}
-
-#[derive(Serialize, JsonSchema)]
-struct Sum {
-    sum: u64,
-}
-
-fn sum() -> Arc<dyn AnyTool> {
-    tool("sum", "Adds one.")
-        .risk(Risk::Safe)
-        .read_only()
-        .run(|entry: Entry, _cx| async move { Ok(Json(Sum { sum: entry.n + 1 })) })
-}
-
-/// A tool that brings its schema and says its input back.
-struct Mirror(Arc<Spec>);
-
-impl Mirror {
-    fn tool() -> Arc<dyn AnyTool> {
-        let spec = Spec::new("mirror", "Says its input back.").read_only().with_risk(Risk::Safe);
-        Arc::new(Self(Arc::new(spec.with_input_schema(Self::schema()))))
-    }
-
-    fn schema() -> Value {
-        json!({
-            "type": "object",
-            "properties": {"n": {"type": "integer", "x-unit": "bytes"}, "f": {"type": "number"}},
-            "x-vendor": {"b": 1, "a": [2]},
-        })
-    }
-}
-
-impl AnyTool for Mirror {
-    fn spec(&self) -> &Arc<Spec> {
-        &self.0
-    }
-
-    fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {
-        Ok(Box::new(Reflection(input)))
-    }
-}
-
-struct Reflection(Arc<Value>);
-
-impl Bound for Reflection {
-    fn effects(&self, _: &dyn SessionView) -> Effects {
-        Effects::none()
-    }
-
-    fn run(self: Box<Self>, _: Cx) -> BoxFuture<'static, Result<Output, Failure>> {
-        Box::pin(async move { Ok(Output::text(self.0.to_string())) })
-    }
-}
+use tokio::{io::AsyncWriteExt, sync::Notify, time::timeout};
 
 #[tokio::test]
 async fn a_legacy_client_shakes_hands() {
@@ -224,7 +26,7 @@ async fn a_legacy_client_shakes_hands() {
     assert_eq!(peer.ask(1, "ping", json!({})).await["result"], json!({}));
     let result = peer.ask(2, "initialize", initialize("2025-06-18")).await["result"].take();
     assert_eq!(result["protocolVersion"], "2025-06-18");
-    assert_eq!(result["capabilities"], json!({"tools": {"listChanged": true}}));
+    assert_eq!(result["capabilities"], json!({"tools": {"listChanged": true}, "logging": {}}));
     assert_eq!(result["serverInfo"]["name"], "haft");
     assert!(result["instructions"].as_str().is_some_and(|text| !text.is_empty()));
     assert_eq!(peer.ask(3, "ping", json!({})).await["result"], json!({}));
@@ -241,7 +43,7 @@ async fn a_modern_client_discovers() {
     let result = peer.ask(2, "server/discover", modern(json!({}))).await["result"].take();
     assert_eq!(result["supportedVersions"], json!(["2026-07-28"]));
     assert_eq!(result["resultType"], "complete");
-    assert_eq!(result["capabilities"], json!({"tools": {"listChanged": true}}));
+    assert_eq!(result["capabilities"], json!({"tools": {"listChanged": true}, "logging": {}}));
     let params = modern(json!({"name": "sum", "arguments": {"n": 1}}));
     let result = peer.ask(3, "tools/call", params).await["result"].take();
     assert_eq!(result["resultType"], "complete");
@@ -494,7 +296,7 @@ async fn the_sdks_client_is_served_in_both_life_cycles() {
         ClientLifecycleMode::Initialize,
         ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] },
     ] {
-        let (to_server, from_server, server) = serve(&harness);
+        let (to_server, from_server, server) = serve(server(&harness));
         let client = serve_client_with_lifecycle((), (from_server, to_server), mode).await.unwrap();
         assert!(client.list_all_tools().await.unwrap().iter().any(|tool| tool.name == "append"));
         let result = client.call_tool(params.clone()).await.unwrap();
@@ -502,7 +304,7 @@ async fn the_sdks_client_is_served_in_both_life_cycles() {
         client.cancel().await.unwrap();
         timeout(PATIENCE, server).await.unwrap().unwrap().unwrap();
     }
-    let (to_server, from_server, _server) = serve(&harness);
+    let (to_server, from_server, _server) = serve(server(&harness));
     let client = serve_client((), (from_server, to_server)).await.unwrap();
     assert_eq!(client.peer_info().unwrap().server_info.as_ref().unwrap().name, "haft");
     assert_eq!(*list.lock().unwrap(), [7, 7]);

@@ -1,0 +1,195 @@
+//! `haft import mcp`: servers that other tools were set up with, shown before anything is written.
+
+use super::settings_file::SettingsFile;
+use crate::{app::App, print, status::Status, terminal::clean, trouble::Trouble};
+use haft_os::host;
+use haft_runtime::settings::{
+    McpChange, McpEntry, McpLaunch, McpSetting, Scope, ServerListForm, SettingsSource, is_secret_header,
+    server_list,
+};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// More than that is no file with a list of servers.
+const FILE_MAX_BYTES: u64 = 32 * 1024 * 1024;
+
+/// Where other tools keep their lists in a home folder.
+const IN_HOME: [(&str, &str, ServerListForm); 7] = [
+    ("Claude Code", ".claude.json", ServerListForm::Json),
+    ("Codex", ".codex/config.toml", ServerListForm::Toml),
+    ("opencode", ".config/opencode/opencode.json", ServerListForm::Json),
+    ("Cursor", ".cursor/mcp.json", ServerListForm::Json),
+    ("VS Code", ".config/Code/User/mcp.json", ServerListForm::Json),
+    ("Gemini", ".gemini/settings.json", ServerListForm::Json),
+    ("Claude Desktop", ".config/Claude/claude_desktop_config.json", ServerListForm::Json),
+];
+/// Where they keep them in a workspace. haft reads `.mcp.json` itself.
+const IN_WORKSPACE: [(&str, &str, ServerListForm); 5] = [
+    ("Codex", ".codex/config.toml", ServerListForm::Toml),
+    ("opencode", "opencode.json", ServerListForm::Json),
+    ("Cursor", ".cursor/mcp.json", ServerListForm::Json),
+    ("VS Code", ".vscode/mcp.json", ServerListForm::Json),
+    ("Gemini", ".gemini/settings.json", ServerListForm::Json),
+];
+
+/// The flags of the command.
+pub(super) struct ImportFlags {
+    /// Write it.
+    pub(super) write: bool,
+    /// What to read in place of the usual files.
+    pub(super) from: Option<PathBuf>,
+    /// Print JSON.
+    pub(super) json: bool,
+}
+
+/// A server that was found.
+struct Found {
+    tool: String,
+    name: String,
+    setting: McpSetting,
+    /// Names of variables whose values stand in the list, and have no place in settings.
+    written_out: Vec<String>,
+    fate: Fate,
+}
+
+/// What becomes of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// It is taken over.
+    New,
+    /// One of that name is there already.
+    Known,
+}
+
+/// Shows what the lists come to, and writes it where asked.
+///
+/// # Errors
+/// A file can't be read or written.
+pub(super) fn import(app: &App, flags: &ImportFlags) -> anyhow::Result<Status> {
+    let mut problems = Vec::new();
+    let mut found: Vec<Found> = Vec::new();
+    for (tool, path, form) in lists(app, flags.from.as_deref()) {
+        let Some(bytes) = host::read_file(&path, FILE_MAX_BYTES)? else {
+            if flags.from.is_some() {
+                let what = format!("there is no file {}", path.display());
+                return Err(Trouble::usage(what, "name a list of servers with --from FILE").into());
+            }
+            continue;
+        };
+        let Ok(text) = String::from_utf8(bytes) else {
+            problems.push(format!("{}: it isn't UTF-8", path.display()));
+            continue;
+        };
+        let source = SettingsSource::new(Scope::User, path.to_string_lossy(), text);
+        let list = server_list(&source, form, &app.place);
+        problems.extend(list.problems.iter().map(ToString::to_string));
+        for (name, setting) in list.servers {
+            let is_known = app.settings.mcp.contains_key(&name) || found.iter().any(|one| one.name == name);
+            let fate = if is_known { Fate::Known } else { Fate::New };
+            let written_out = written_out(&setting);
+            found.push(Found { tool: tool.to_owned(), name, setting, written_out, fate });
+        }
+    }
+    let file = SettingsFile::of(app, Scope::User)?;
+    if flags.write {
+        for one in found.iter().filter(|one| one.fate == Fate::New) {
+            let entry = McpEntry { name: one.name.clone(), setting: one.setting.clone() };
+            file.change(&McpChange::Put(Box::new(entry)))?;
+        }
+    }
+    if flags.json {
+        let servers: Vec<Value> = found.iter().map(object).collect();
+        print::json(
+            &json!({"written": flags.write, "file": file.shown, "servers": servers, "problems": problems}),
+        )?;
+        return Ok(Status::Completed);
+    }
+    tell(&found, &problems, &file.shown, flags.write);
+    Ok(Status::Completed)
+}
+
+/// The lists to read: what was asked for, else where other tools keep theirs.
+fn lists(app: &App, from: Option<&Path>) -> Vec<(&'static str, PathBuf, ServerListForm)> {
+    if let Some(from) = from {
+        let is_toml = from.extension().is_some_and(|ending| ending == "toml");
+        let form = if is_toml { ServerListForm::Toml } else { ServerListForm::Json };
+        return vec![("the list", from.to_owned(), form)];
+    }
+    let mut all: Vec<_> =
+        IN_WORKSPACE.iter().map(|(tool, at, form)| (*tool, app.workspace.join(at), *form)).collect();
+    if let Some(home) = &app.place.home {
+        all.extend(IN_HOME.iter().map(|(tool, at, form)| (*tool, Path::new(home).join(at), *form)));
+    }
+    all
+}
+
+/// Variables whose values are written out, and headers with secrets that are.
+fn written_out(setting: &McpSetting) -> Vec<String> {
+    let (named, is_command) = match &setting.launch {
+        McpLaunch::Command { env, .. } => (env, true),
+        McpLaunch::Url { headers, .. } => (headers, false),
+    };
+    let plain =
+        named.iter().filter(|(name, value)| value.is_plain() && (is_command || is_secret_header(name)));
+    plain.map(|(name, _)| name.clone()).collect()
+}
+
+fn object(found: &Found) -> Value {
+    let parts: Vec<Value> =
+        shown_parts(found).into_iter().map(|(name, text)| json!({"name": name, "text": text})).collect();
+    json!({
+        "name": found.name,
+        "tool": found.tool,
+        "from": found.setting.origin,
+        "launch": parts,
+        "new": found.fate == Fate::New,
+        "setYourself": found.written_out,
+    })
+}
+
+/// How it is reached; values that are written out aren't shown.
+fn shown_parts(found: &Found) -> Vec<(String, String)> {
+    let mut parts = found.setting.parts();
+    for (name, text) in &mut parts {
+        let is_value = name
+            .strip_prefix("variable ")
+            .or_else(|| name.strip_prefix("header "))
+            .is_some_and(|name| found.written_out.iter().any(|out| out == name));
+        if is_value {
+            "(written out there)".clone_into(text);
+        }
+    }
+    parts
+}
+
+fn tell(found: &[Found], problems: &[String], file: &str, is_written: bool) {
+    if found.is_empty() {
+        print::line("nothing to import: no other tool's list of servers was found here or in your home");
+    }
+    for one in found {
+        let fate = match one.fate {
+            Fate::New if is_written => "written",
+            Fate::New => "new",
+            Fate::Known => "there already, passed over",
+        };
+        print::line(&clean(&format!("{} ({}, {}): {fate}", one.name, one.tool, one.setting.origin)));
+        for (name, text) in shown_parts(one) {
+            print::line(&format!("  {}", clean(&format!("{name}: {text}"))));
+        }
+        if !one.written_out.is_empty() && one.fate == Fate::New {
+            let names = one.written_out.join(", ");
+            print::line(&clean(&format!(
+                "  ! values have no place in settings: set {names} in your environment, then name it in `env` or `headers`"
+            )));
+        }
+    }
+    for problem in problems {
+        print::note(problem);
+    }
+    let new = found.iter().filter(|one| one.fate == Fate::New).count();
+    match (new, is_written) {
+        (0, _) => {}
+        (_, true) => print::line(&clean(&format!("written to {file}; look at them with: haft mcp list"))),
+        (_, false) => print::line("nothing was written; this writes it: haft import mcp --write"),
+    }
+}

@@ -1,0 +1,251 @@
+//! Servers as sources of tools: named, approved, tried, called, taken over from other tools.
+
+use crate::place::Place;
+use serde_json::{Value, json};
+use std::{fs, os::unix::fs::PermissionsExt};
+
+/// A server in the shell with one tool `look`, which says what of its environment it sees.
+const SERVER: &str = r#"#!/bin/sh
+echo "server $1 is here" >&2
+while read -r line; do
+  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+  say() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
+  case "$line" in
+    *'"method":"server/discover"'*) say '"error":{"code":-32601,"message":"no"}' ;;
+    *'"method":"initialize"'*)
+      say '"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"shell","version":"7"}}' ;;
+    *'"method":"tools/list"'*)
+      say '"result":{"tools":[{"name":"look","description":"Looks '"$1"'.","inputSchema":{"type":"object"}}]}' ;;
+    *'"method":"tools/call"'*)
+      say '"result":{"content":[{"type":"text","text":"key '"${X_API_KEY-unset}"', token '"${HAFT_TOKEN-unset}"', named '"${NAMED-unset}"'"}]}' ;;
+  esac
+done
+"#;
+
+/// A workspace with the server in it.
+fn with_server() -> Place {
+    let place = Place::new();
+    place.write("server.sh", SERVER);
+    let path = place.workspace().join("server.sh");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    place
+}
+
+/// The same, and a list that names it.
+fn with_list(args: &[&str]) -> Place {
+    let place = with_server();
+    let list = json!({"mcpServers": {"sh": {"command": "./server.sh", "args": args}}});
+    place.write(".mcp.json", &list.to_string());
+    place
+}
+
+fn states(place: &Place) -> Vec<(String, String)> {
+    let listed = place.run(&["mcp", "list", "--json"]).with(0).json();
+    let text = |server: &Value, key: &str| server[key].as_str().unwrap().to_owned();
+    listed["servers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|server| (text(server, "name"), text(server, "state")))
+        .collect()
+}
+
+fn state(place: &Place) -> String {
+    states(place).remove(0).1
+}
+
+#[test]
+fn a_server_of_the_workspace_starts_only_as_the_user_approved_it() {
+    let place = with_list(&["here"]);
+    let tools = place.run(&["tools", "--problems"]).with(0).out;
+    assert!(tools.contains("came with the workspace") && tools.contains("haft mcp approve sh"), "{tools}");
+    assert_eq!(state(&place), "not approved");
+    assert!(!place.run(&["tools", "--json"]).with(0).out.contains("mcp__sh__look"));
+    let asked = place.run(&["mcp", "approve", "sh"]).with(2);
+    assert!(
+        asked.err.contains("./server.sh here") && asked.err.contains("nobody is here to confirm it"),
+        "{asked:?}"
+    );
+    let approved = place.run(&["--yes", "mcp", "approve", "sh"]).with(0);
+    assert!(approved.err.contains("all rights that you have"), "{approved:?}");
+    assert_eq!(state(&place), "in use");
+    assert!(place.run(&["tools", "--json"]).with(0).out.contains("mcp__sh__look"));
+    let called = place.run(&["--yes", "call", "mcp__sh__look", "{}"]).with(0);
+    assert!(
+        called.out.contains("named unset") && called.out.contains("from the MCP server sh"),
+        "{called:?}"
+    );
+    // Another command is another server.
+    let list = json!({"mcpServers": {"sh": {"command": "./server.sh", "args": ["elsewhere"]}}});
+    place.write(".mcp.json", &list.to_string());
+    assert_eq!(state(&place), "changed");
+    let tools = place.run(&["tools", "--problems"]).with(0).out;
+    assert!(tools.contains("changed since you approved it") && tools.contains("elsewhere"), "{tools}");
+    place.run(&["--yes", "call", "mcp__sh__look", "{}"]).with(2);
+    place.run(&["--yes", "mcp", "approve", "--all"]).with(0);
+    assert_eq!(state(&place), "in use");
+}
+
+#[test]
+fn a_damaged_trust_file_closes() {
+    let place = with_list(&["here"]);
+    place.run(&["--yes", "mcp", "approve", "sh"]).with(0);
+    assert_eq!(state(&place), "in use");
+    for entry in fs::read_dir(place.home().join("state/trust")).unwrap().flatten() {
+        fs::write(entry.path(), "{").unwrap();
+    }
+    assert_eq!(state(&place), "not approved");
+}
+
+#[test]
+fn a_servers_tool_asks_at_its_first_use_and_when_it_changed() {
+    let place = with_server();
+    place.run(&["mcp", "add", "sh", "--", "./server.sh", "one"]).with(0);
+    let first = place.run(&["call", "mcp__sh__look", "{}"]);
+    assert_ne!(first.status, 0, "nobody is there to be asked: {first:?}");
+    place.run(&["--yes", "permissions", "pin", "mcp__sh__look"]).with(0);
+    place.write_home(
+        "config.toml",
+        &fs::read_to_string(place.home().join("config.toml")).unwrap().replace("one", "two"),
+    );
+    let explained = place.run(&["explain", "mcp__sh__look", "{}"]).out;
+    assert!(explained.contains("two"), "what changed is shown: {explained}");
+}
+
+#[test]
+fn servers_are_named_and_taken_out_and_the_rest_of_the_file_stays() {
+    let place = with_server();
+    let before = "# mine\n[permissions]\nask = [\"bash\"] # careful\n";
+    place.write_home("config.toml", before);
+    let added = place.run(&["mcp", "add", "--env", "NAMED", "sh", "--", "./server.sh", "x y"]).with(0);
+    assert!(added.out.contains("./server.sh 'x y'") && added.out.contains("haft mcp test sh"), "{added:?}");
+    let text = fs::read_to_string(place.home().join("config.toml")).unwrap();
+    assert!(
+        text.starts_with(before) && text.contains("[mcp.servers.sh]") && text.contains("env = [\"NAMED\"]"),
+        "{text}"
+    );
+    let again = place.run(&["mcp", "add", "--env", "NAMED", "sh", "--", "./server.sh", "x y"]).with(0);
+    assert!(again.out.contains("was already in"), "{again:?}");
+    place.run(&["mcp", "remove", "sh"]).with(0);
+    assert_eq!(fs::read_to_string(place.home().join("config.toml")).unwrap().trim_end(), before.trim_end());
+    place.run(&["mcp", "remove", "sh"]).with(2);
+    for (words, says) in [
+        (&["mcp", "add", "x", "--header", "a: b", "--", "prog"][..], "for a server at an address"),
+        (&["mcp", "add", "x", "--env", "A", "https://x.example/"][..], "gets no variables"),
+        (&["mcp", "add", "x y", "https://x.example/"][..], "is no name"),
+        (
+            &["mcp", "add", "--header", "Authorization: Bearer sk-123", "x", "https://x.example/"][..],
+            "is written out",
+        ),
+    ] {
+        let refused = place.run(words).with(2);
+        assert!(refused.err.contains(says) && !refused.err.contains("sk-123"), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_try_shows_what_a_server_says_and_what_it_wrote() {
+    let place = with_server();
+    place.run(&["mcp", "add", "sh", "--", "./server.sh", "here"]).with(0);
+    let tried = place.run(&["mcp", "test", "sh"]).with(0).out;
+    for part in ["works", "shell 7", "protocol 2025-06-18", "1 tools", "mcp__sh__look", "server here is here"]
+    {
+        assert!(tried.contains(part), "{part}: {tried}");
+    }
+    let tried = place.run(&["mcp", "test", "sh", "--json"]).with(0).json();
+    assert_eq!((&tried["works"], &tried["server"]["tools"]), (&json!(true), &json!(["mcp__sh__look"])));
+    place.run(&["mcp", "add", "bad", "--", "sh", "-c", "echo no database >&2; exit 3"]).with(0);
+    let failed = place.run(&["mcp", "test", "bad"]).with(1).out;
+    assert!(failed.contains("code 3") && failed.contains("no database"), "{failed}");
+    assert!(place.run(&["mcp", "test", "nobody"]).with(2).err.contains("bad, sh"));
+    // One that doesn't start takes nothing else down.
+    let called = place.run(&["--yes", "call", "mcp__sh__look", "{}"]).with(0);
+    assert!(called.out.contains("named"), "{called:?}");
+}
+
+#[test]
+fn case_f42_a_server_sees_no_key_of_hafts_own() {
+    let place = with_server();
+    place.run(&["mcp", "add", "--env", "NAMED", "sh", "--", "./server.sh", "x"]).with(0);
+    let mut command = place.command(&["--yes", "call", "mcp__sh__look", "{}"]);
+    let output = command
+        .env("X_API_KEY", "s3cr3t-1-value")
+        .env("HAFT_TOKEN", "s3cr3t-2-value")
+        .env("NAMED", "passed on")
+        .output()
+        .unwrap();
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(out.contains("key unset, token unset, named passed on"), "{out}");
+}
+
+#[test]
+fn a_list_for_other_tools_may_name_haft_itself() {
+    let place = Place::new();
+    let list = json!({"mcpServers": {"haft": {"command": "haft", "args": ["serve", "mcp"]}}});
+    place.write(".mcp.json", &list.to_string());
+    assert_eq!(state(&place), "haft itself");
+    assert_eq!(place.run(&["tools", "--problems"]).with(0).out, "no problems\n");
+    assert!(place.run(&["mcp", "approve", "haft"]).with(2).err.contains("haft itself"));
+}
+
+#[test]
+fn servers_that_start_each_other_in_circles_end() {
+    let place = Place::new();
+    let haft = env!("CARGO_BIN_EXE_haft");
+    // Its own settings name it, so each of them starts the next.
+    let home = place.home();
+    let (home, workspace) = (home.to_str().unwrap(), place.workspace());
+    let line =
+        format!("HAFT_HOME='{home}' exec '{haft}' serve mcp --workspace '{}'", workspace.to_str().unwrap());
+    place.run(&["mcp", "add", "own", "--", "sh", "-c", &line]).with(0);
+    let tools = place.run(&["tools", "--json"]).with(0).out;
+    assert!(tools.contains("mcp__own__read") && tools.contains("mcp__own__mcp__own__read"), "{tools}");
+    assert!(!tools.contains("mcp__own__mcp__own__mcp__own__mcp__own__"), "{tools}");
+}
+
+#[test]
+fn one_haft_behind_another_is_a_server_like_others() {
+    let place = Place::new();
+    place.write("a.txt", "hello there\n");
+    let haft = env!("CARGO_BIN_EXE_haft");
+    let other = place.beside("other");
+    let workspace = place.workspace();
+    let line = format!(
+        "HAFT_HOME='{}' exec '{haft}' serve mcp --workspace '{}'",
+        other.to_str().unwrap(),
+        workspace.to_str().unwrap()
+    );
+    place.run(&["mcp", "add", "--prefix", "far_", "far", "--", "sh", "-c", &line]).with(0);
+    let called = place.run(&["--yes", "call", "far_read", r#"{"path": "a.txt"}"#]).with(0);
+    assert!(called.out.contains("hello there"), "{called:?}");
+    let report = place.run(&["mcp", "test", "far", "--json"]).with(0).json();
+    assert_eq!(report["server"]["isModern"], true);
+}
+
+#[test]
+fn lists_of_other_tools_are_shown_and_taken_over_without_values() {
+    let place = with_server();
+    let list = json!({"mcpServers": {
+        "sh": {"command": "./server.sh", "args": ["x"], "env": {"KEY": "sk-secret", "NAMED": "${NAMED}"}},
+        "web": {"url": "https://x.example/mcp", "headers": {"Authorization": "Bearer sk-secret"}},
+    }});
+    place.write("list.json", &list.to_string());
+    let shown = place.run(&["import", "mcp", "--from", "list.json"]).with(0).out;
+    for part in [
+        "sh (the list",
+        "new",
+        "command: ./server.sh x",
+        "set KEY in your environment",
+        "nothing was written",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("sk-secret"), "{shown}");
+    place.run(&["import", "mcp", "--from", "list.json", "--write"]).with(0);
+    let text = fs::read_to_string(place.home().join("config.toml")).unwrap();
+    assert!(text.contains("env = [\"NAMED\"]") && text.contains("[mcp.servers.web]"), "{text}");
+    assert!(!text.contains("sk-secret"), "{text}");
+    let again = place.run(&["import", "mcp", "--from", "list.json"]).with(0).out;
+    assert!(again.contains("there already, passed over"), "{again}");
+    place.run(&["import", "mcp", "--from", "nothing.json"]).with(2);
+}

@@ -1,0 +1,274 @@
+//! What a server says by itself: its questions are answered, its changes looked at.
+
+use super::{
+    pulse::Pulse,
+    router::{Arrival, Asker},
+    server::{Peer, Server},
+    upstream::UpstreamNote,
+    wire::Ask,
+};
+use haft_core::{Cancel, Filled, Form};
+use haft_runtime::Checker;
+use serde_json::{Map, Value, json};
+use std::{
+    fmt::Write,
+    sync::{Arc, Weak, atomic::Ordering},
+    time::Duration,
+};
+use tokio::{sync::mpsc, task::AbortHandle, time::sleep};
+
+/// How many of a server's questions are open at once.
+const ASKS_MAX: usize = 8;
+/// How long changes are gathered before the list is asked for anew.
+const GATHER_TIME: Duration = Duration::from_millis(50);
+/// How long it is waited before a subscription that ended is asked for again.
+const AGAIN_TIME: Duration = Duration::from_secs(5);
+/// How much of a server's question a person is shown.
+const MESSAGE_MAX_CHARS: usize = 4_000;
+/// JSON-RPC's word for a method that isn't there.
+const METHOD_NOT_FOUND: i64 = -32_601;
+const INVALID_PARAMS: i64 = -32_602;
+const BUSY: i64 = -32_000;
+
+/// The answer to a server's question: a result, or code and words of an error.
+pub(crate) type Reply = Result<Value, (i64, String)>;
+
+/// Whom a server's question goes to, and whose silence means nothing meanwhile.
+pub(crate) type Person<'a> = (&'a Asker, Option<Arc<Pulse>>);
+
+impl Server {
+    /// Looks at what comes until the connection ends.
+    pub(super) fn attend(&self, peer: Weak<Peer>, mut arrivals: mpsc::Receiver<Arrival>) -> AbortHandle {
+        let server = self.weak();
+        let task = tokio::spawn(async move {
+            while let Some(arrival) = arrivals.recv().await {
+                let (Some(server), Some(peer)) = (server.upgrade(), peer.upgrade()) else { return };
+                match arrival {
+                    Arrival::Request { raw_id, method, params, about } => {
+                        server.answer(&peer, (raw_id, about), method, params.unwrap_or(Value::Null));
+                    }
+                    Arrival::Notification { method, params } => {
+                        server.hear(&peer, &method, params.unwrap_or(Value::Null));
+                    }
+                }
+            }
+        });
+        task.abort_handle()
+    }
+
+    /// Answers without keeping others from being looked at.
+    fn answer(
+        &self,
+        peer: &Arc<Peer>,
+        (raw_id, about): (String, Option<i64>),
+        method: String,
+        params: Value,
+    ) {
+        if !Self::may_ask(peer, ASKS_MAX) {
+            peer.asks.fetch_sub(1, Ordering::AcqRel);
+            peer.wire.answer(&raw_id, Err((BUSY, "too many questions are open; ask later".to_owned())));
+            return;
+        }
+        let (server, asking) = (self.weak(), Arc::clone(peer));
+        let task = tokio::spawn(async move {
+            let (asker, pulse) = asking.wire.router.person(about).unzip();
+            let asker = asker.unwrap_or_default();
+            let reply = match server.upgrade() {
+                Some(server) => server.reply(&method, &params, (&asker, pulse)).await,
+                None => Err((BUSY, "this client is ending".to_owned())),
+            };
+            asking.wire.answer(&raw_id, reply);
+            asking.asks.fetch_sub(1, Ordering::AcqRel);
+        });
+        peer.keep(task.abort_handle());
+    }
+
+    /// The answer to one question of the server.
+    pub(crate) async fn reply(&self, method: &str, params: &Value, person: Person<'_>) -> Reply {
+        if self.goes_on(method, params, person.0) {
+            return self.lent(method, params, person).await;
+        }
+        match method {
+            "ping" => Ok(json!({})),
+            "roots/list" if !self.config.roots.is_empty() => Ok(json!({"roots": self.roots()})),
+            "elicitation/create" => self.elicit(params, person).await,
+            "sampling/createMessage" => {
+                Err((METHOD_NOT_FOUND, "this client lends no model to servers".to_owned()))
+            }
+            _ => Err((METHOD_NOT_FOUND, format!("this client doesn't know {method}"))),
+        }
+    }
+
+    fn roots(&self) -> Vec<Value> {
+        let named = self.config.roots.iter().map(|root| {
+            let name = root.rsplit('/').next().unwrap_or_default();
+            json!({"uri": format!("file://{}", in_address(root)), "name": name})
+        });
+        named.collect()
+    }
+
+    /// The answer of the client in front of haft.
+    async fn lent(&self, method: &str, params: &Value, (asker, pulse): Person<'_>) -> Reply {
+        const KEY: &str = "question";
+        let _held = pulse.map(|pulse| pulse.hold());
+        let request = json!({"method": method, "params": params});
+        let mut answers = self
+            .put(Map::from_iter([(KEY.to_owned(), request)]), asker)
+            .await
+            .map_err(|error| (error.code, error.message))?;
+        answers.remove(KEY).ok_or_else(|| (BUSY, "the question was left out".to_owned()))
+    }
+
+    async fn elicit(&self, params: &Value, (asker, pulse): Person<'_>) -> Reply {
+        let text = |key: &str| params.get(key).and_then(Value::as_str);
+        let url = match (text("mode"), text("url")) {
+            (Some("url"), Some(url)) if url.starts_with("https://") || url.starts_with("http://") => {
+                Some(url.to_owned())
+            }
+            (Some("url"), _) => return Err((INVALID_PARAMS, "that is no address of a page".to_owned())),
+            _ => None,
+        };
+        let empty = json!({"type": "object", "properties": {}});
+        let schema = match params.get("requestedSchema") {
+            Some(schema) if url.is_none() => schema.clone(),
+            _ => empty,
+        };
+        let checker = Checker::compile(&schema)
+            .map_err(|why| (INVALID_PARAMS, format!("requestedSchema can't be used: {why}")))?;
+        let Some(person) = &asker.person else { return Ok(json!({"action": "decline"})) };
+        let message = text("message").unwrap_or_default().chars().take(MESSAGE_MAX_CHARS).collect();
+        let form = Form {
+            call: haft_core::CallId::outer(0),
+            source: format!("the server {}", self.config.name).into(),
+            message,
+            schema: schema.clone(),
+            url: url.clone(),
+        };
+        let _held = pulse.map(|pulse| pulse.hold());
+        Ok(match person.fill(form).await {
+            Filled::Declined => json!({"action": "decline"}),
+            Filled::Dismissed => json!({"action": "cancel"}),
+            Filled::Accepted(_) if url.is_some() => json!({"action": "accept"}),
+            Filled::Accepted(content) => {
+                let content = with_defaults(content, &schema);
+                match checker.problems(&content) {
+                    None => json!({"action": "accept", "content": content}),
+                    Some(why) => {
+                        self.log.line(&format!("[haft] what was filled in doesn't fit: {why}"));
+                        json!({"action": "cancel"})
+                    }
+                }
+            }
+        })
+    }
+
+    fn hear(&self, peer: &Peer, method: &str, params: Value) {
+        let note = match method {
+            "notifications/tools/list_changed" => {
+                peer.changed.notify_one();
+                return;
+            }
+            "notifications/prompts/list_changed" => UpstreamNote::PromptsChanged,
+            "notifications/resources/list_changed" => UpstreamNote::ResourcesChanged,
+            "notifications/resources/updated" => UpstreamNote::ResourceUpdated(params),
+            _ => return,
+        };
+        // Nobody may be listening.
+        let _ = self.notes().send(note);
+    }
+
+    /// Hears of changes in the modern era, where it is asked for.
+    pub(super) fn subscribe(peer: &Arc<Peer>) {
+        let changes = |what: &str| peer.greeting.can(&[what, "listChanged"]);
+        let mut wanted = Map::new();
+        for (what, key) in [
+            ("tools", "toolsListChanged"),
+            ("prompts", "promptsListChanged"),
+            ("resources", "resourcesListChanged"),
+        ] {
+            if changes(what) {
+                wanted.insert(key.to_owned(), Value::Bool(true));
+            }
+        }
+        if wanted.is_empty() {
+            return;
+        }
+        let own = Arc::clone(peer);
+        let task = tokio::spawn(async move {
+            let cancel = Cancel::new();
+            loop {
+                let params = Map::from_iter([("notifications".to_owned(), Value::Object(wanted.clone()))]);
+                let mut ask = Ask::new("subscriptions/listen", params, &cancel);
+                ask.is_modern = true;
+                if own.wire.ask(ask).await.is_err() {
+                    return;
+                }
+                sleep(AGAIN_TIME).await;
+            }
+        });
+        peer.keep(task.abort_handle());
+    }
+
+    /// Asks for its tools anew whenever they have changed; several changes at once are one.
+    pub(super) fn relist(&self, peer: &Arc<Peer>) -> AbortHandle {
+        let (server, peer) = (self.weak(), Arc::clone(peer));
+        let task = tokio::spawn(async move {
+            loop {
+                peer.changed.notified().await;
+                sleep(GATHER_TIME).await;
+                let Some(server) = server.upgrade() else { return };
+                if let Err(error) = server.list_tools(&peer, &Cancel::new()).await {
+                    server.log.line(&format!("[haft] its changed tools couldn't be listed: {error:?}"));
+                }
+                // Nobody may be listening.
+                let _ = server.notes().send(UpstreamNote::ToolsChanged);
+            }
+        });
+        task.abort_handle()
+    }
+}
+
+/// What was left empty has the value that the form names for it.
+fn with_defaults(content: Value, schema: &Value) -> Value {
+    let mut fields = match content {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    };
+    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        if let Some(default) = property.get("default") {
+            fields.entry(name).or_insert_with(|| default.clone());
+        }
+    }
+    Value::Object(fields)
+}
+
+/// A path as part of an address.
+fn in_address(path: &str) -> String {
+    let mut address = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
+            address.push(char::from(byte));
+        } else {
+            // Writing to a string can't fail.
+            let _ = write!(address, "%{byte:02X}");
+        }
+    }
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_named_as_an_address() {
+        assert_eq!(in_address("/a b/é#"), "/a%20b/%C3%A9%23");
+    }
+
+    #[test]
+    fn what_was_left_empty_has_its_default() {
+        let schema = json!({"properties": {"a": {"default": 1}, "b": {"default": 2}, "c": {}}});
+        assert_eq!(with_defaults(json!({"b": 3}), &schema), json!({"b": 3, "a": 1}));
+        assert_eq!(with_defaults(Value::Null, &schema), json!({"a": 1, "b": 2}));
+    }
+}

@@ -1,0 +1,270 @@
+//! The first words with a server: which era it speaks, and what it says of itself.
+//!
+//! The modern era is asked first. Over streams a server of the older one may say nothing at all to that, or end itself
+//! over it: then it is greeted the older way, and remembered for it.
+
+use super::{
+    message::RpcError,
+    refusal::Refusal,
+    wire::{Ask, CallError, Link, MODERN, Wire},
+};
+use crate::era::Era;
+use haft_core::Cancel;
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// The revisions with a handshake, the newest first.
+pub(crate) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// How long a server may keep silent when it is asked in the modern way.
+const PROBE_TIME: Duration = Duration::from_secs(2);
+/// How long instructions may be.
+const INSTRUCTIONS_MAX_BYTES: usize = 16 * 1024;
+
+/// What a server says of itself.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Greeting {
+    pub(crate) era: Era,
+    pub(crate) version: String,
+    /// Name and version of the server.
+    pub(crate) info: Value,
+    pub(crate) capabilities: Value,
+    pub(crate) instructions: Option<String>,
+}
+
+impl Greeting {
+    /// Whether it has that, by a path of names.
+    pub(crate) fn can(&self, path: &[&str]) -> bool {
+        let found = path.iter().try_fold(&self.capabilities, |at, name| at.get(name));
+        found.is_some_and(|value| value.is_object() || value.as_bool() == Some(true))
+    }
+}
+
+/// Why there is no understanding.
+#[derive(Debug)]
+pub(crate) enum GreetError {
+    /// It ended over the modern question: started again, it is greeted the older way.
+    EndedOverProbe(String),
+    /// Anything else.
+    Call(CallError),
+    /// It speaks, but nothing that is understood here.
+    Foreign(String),
+}
+
+impl From<CallError> for GreetError {
+    fn from(error: CallError) -> Self {
+        Self::Call(error)
+    }
+}
+
+/// Greets a server, in the era that it is remembered for first.
+pub(crate) async fn greet(
+    wire: &Wire,
+    remembered: Option<Era>,
+    patience: Duration,
+    cancel: &Cancel,
+) -> Result<Greeting, GreetError> {
+    let greeter = Greeter { wire, patience, cancel };
+    if is_older(wire) {
+        greeter.open_older().await?;
+        return greeter.initialize().await;
+    }
+    if remembered == Some(Era::Legacy) {
+        match greeter.initialize().await {
+            Err(GreetError::Call(CallError::Rpc(error))) if is_of_modern_server(&error) => {}
+            other => return other,
+        }
+    }
+    match greeter.discover().await? {
+        Some(greeting) => Ok(greeting),
+        None => greeter.legacy().await,
+    }
+}
+
+fn is_older(wire: &Wire) -> bool {
+    matches!(&wire.link, Link::Http(owner) if owner.0.is_older())
+}
+
+/// What a server says to a handshake that it no longer has.
+fn is_of_modern_server(error: &RpcError) -> bool {
+    matches!(
+        error.code,
+        RpcError::METHOD_NOT_FOUND | RpcError::UNSUPPORTED_VERSION | RpcError::MISSING_CAPABILITY
+    )
+}
+
+struct Greeter<'a> {
+    wire: &'a Wire,
+    patience: Duration,
+    cancel: &'a Cancel,
+}
+
+impl Greeter<'_> {
+    /// Asks in the modern way; none where the server is to be greeted the older way.
+    async fn discover(&self) -> Result<Option<Greeting>, GreetError> {
+        if let Link::Http(owner) = &self.wire.link {
+            owner.0.forget();
+            owner.0.agree(MODERN);
+        }
+        // A server may not have the version that it was asked in, and name one that it is asked in again.
+        for _ in 0..2 {
+            let mut ask = Ask::new("server/discover", Map::new(), self.cancel);
+            ask.is_modern = true;
+            ask.idle = Some(PROBE_TIME.min(self.patience));
+            let error = match self.wire.ask(ask).await {
+                Ok(result) => return discovered(&result),
+                Err(error) => error,
+            };
+            match error {
+                CallError::Rpc(error) if error.code == RpcError::UNSUPPORTED_VERSION => {
+                    let supported = error.data.as_ref().and_then(|data| data.get("supported"));
+                    match choice(supported) {
+                        Choice::Modern => {}
+                        Choice::Legacy => return Ok(None),
+                        Choice::None => return Err(GreetError::Foreign(unspoken(supported))),
+                    }
+                }
+                CallError::Rpc(error) if error.code == RpcError::MISSING_CAPABILITY => {
+                    return Err(CallError::Rpc(error).into());
+                }
+                CallError::Rpc(_) | CallError::Silent(_) | CallError::TooLong(_) => return Ok(None),
+                CallError::Refused(Refusal { status: Some(status), .. }) if !matches!(status, 401 | 403) => {
+                    return Ok(None);
+                }
+                CallError::Lost { why, .. } if matches!(self.wire.link, Link::Stdio(_)) => {
+                    return Err(GreetError::EndedOverProbe(why));
+                }
+                other => return Err(other.into()),
+            }
+        }
+        Err(GreetError::Foreign(format!("it refuses {MODERN} and names it as what it speaks")))
+    }
+
+    /// Greets it the older way; over HTTP in the oldest form where it has only that.
+    async fn legacy(&self) -> Result<Greeting, GreetError> {
+        let refusal = match self.initialize().await {
+            Err(GreetError::Call(CallError::Refused(refusal))) if is_elsewhere(&refusal) => refusal,
+            other => return other,
+        };
+        match self.open_older().await {
+            Ok(()) => self.initialize().await,
+            // What was wrong at first says more.
+            Err(_) => Err(CallError::Refused(refusal).into()),
+        }
+    }
+
+    async fn open_older(&self) -> Result<(), GreetError> {
+        let Link::Http(owner) = &self.wire.link else { return Ok(()) };
+        owner.0.forget();
+        owner.0.open_older().await.map_err(|refusal| CallError::Refused(refusal).into())
+    }
+
+    async fn initialize(&self) -> Result<Greeting, GreetError> {
+        if let Link::Http(owner) = &self.wire.link {
+            owner.0.forget();
+        }
+        let [newest, ..] = LEGACY;
+        let mut params = Map::new();
+        params.insert("protocolVersion".to_owned(), json!(newest));
+        params.insert("capabilities".to_owned(), self.wire.capabilities.clone());
+        params.insert("clientInfo".to_owned(), self.wire.client.clone());
+        let mut ask = Ask::new("initialize", params, self.cancel);
+        ask.idle = Some(self.patience);
+        let result = self.wire.ask(ask).await?;
+        let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+        let era = match version {
+            MODERN => Era::Modern,
+            known if LEGACY.contains(&known) => Era::Legacy,
+            other => return Err(GreetError::Foreign(format!("it speaks the protocol of \"{other}\""))),
+        };
+        if let Link::Http(owner) = &self.wire.link {
+            owner.0.agree(version);
+        }
+        let greeting = said(era, version, &result, result.get("serverInfo"));
+        self.wire.note("notifications/initialized", json!({}));
+        Ok(greeting)
+    }
+}
+
+/// Whether a server may have another way to be spoken with.
+fn is_elsewhere(refusal: &Refusal) -> bool {
+    refusal.status.is_some_and(|status| matches!(status, 400 | 404 | 405 | 406 | 415))
+}
+
+/// What it has to say to the modern question.
+fn discovered(result: &Value) -> Result<Option<Greeting>, GreetError> {
+    let supported = result.get("supportedVersions");
+    match choice(supported) {
+        Choice::Modern => {
+            let meta = result.get("_meta").and_then(|meta| meta.get("io.modelcontextprotocol/serverInfo"));
+            let info = meta.or_else(|| result.get("serverInfo"));
+            Ok(Some(said(Era::Modern, MODERN, result, info)))
+        }
+        Choice::Legacy => Ok(None),
+        Choice::None => Err(GreetError::Foreign(unspoken(supported))),
+    }
+}
+
+fn said(era: Era, version: &str, result: &Value, info: Option<&Value>) -> Greeting {
+    let instructions = result.get("instructions").and_then(Value::as_str).map(|text| {
+        let end = text.floor_char_boundary(INSTRUCTIONS_MAX_BYTES);
+        text.get(..end).unwrap_or_default().to_owned()
+    });
+    Greeting {
+        era,
+        version: version.to_owned(),
+        info: info.cloned().unwrap_or(Value::Null),
+        capabilities: result.get("capabilities").cloned().unwrap_or_else(|| json!({})),
+        instructions: instructions.filter(|text| !text.trim().is_empty()),
+    }
+}
+
+enum Choice {
+    Modern,
+    Legacy,
+    None,
+}
+
+fn choice(supported: Option<&Value>) -> Choice {
+    let all: Vec<&str> =
+        supported.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    if all.contains(&MODERN) {
+        Choice::Modern
+    } else if all.is_empty() || all.iter().any(|version| LEGACY.contains(version)) {
+        Choice::Legacy
+    } else {
+        Choice::None
+    }
+}
+
+fn unspoken(supported: Option<&Value>) -> String {
+    format!("it speaks {} and nothing else", supported.unwrap_or(&Value::Null))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_taken_as_it_came() {
+        let result = json!({"supportedVersions": [MODERN, "2025-11-25"], "capabilities": {"tools": {"listChanged": true}},
+            "instructions": " ", "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "s", "x": 1}}});
+        let greeting = discovered(&result).unwrap().unwrap();
+        assert_eq!((greeting.era, greeting.info["x"].as_i64()), (Era::Modern, Some(1)));
+        assert!(
+            greeting.can(&["tools"])
+                && greeting.can(&["tools", "listChanged"])
+                && !greeting.can(&["prompts"])
+        );
+        assert_eq!(greeting.instructions, None);
+    }
+
+    #[test]
+    fn the_version_is_chosen_by_what_both_speak() {
+        assert!(discovered(&json!({"supportedVersions": ["2025-06-18"]})).unwrap().is_none());
+        assert!(discovered(&json!({})).unwrap().is_none(), "whatever it is, it doesn't know the question");
+        assert!(matches!(
+            discovered(&json!({"supportedVersions": ["2031-01-01"]})),
+            Err(GreetError::Foreign(_))
+        ));
+    }
+}

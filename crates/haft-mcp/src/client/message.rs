@@ -1,0 +1,162 @@
+//! What a server says, as it came: replies, requests, notifications; one or, from servers of 2025-03-26, several on a
+//! line. Lenient where a slip can't be taken for something else.
+
+use crate::frame::{Envelope, Id};
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+
+/// How deep a message is read; beyond some more nobody's reader goes.
+const DEPTH_MAX: usize = 110;
+/// What stands in place of what is nested deeper.
+const CUT: &str = "\"[nested too deep to be read]\"";
+
+/// The error of a reply.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(crate) struct RpcError {
+    /// As JSON-RPC and the protocol number them.
+    #[serde(default)]
+    pub(crate) code: i64,
+    /// In words.
+    #[serde(default)]
+    pub(crate) message: String,
+    /// What else is said.
+    #[serde(default)]
+    pub(crate) data: Option<Value>,
+}
+
+impl RpcError {
+    /// The server doesn't know the method.
+    pub(crate) const METHOD_NOT_FOUND: i64 = -32_601;
+    /// It doesn't speak the version that was asked for.
+    pub(crate) const UNSUPPORTED_VERSION: i64 = -32_022;
+    /// It wants something of the client that this one didn't offer.
+    pub(crate) const MISSING_CAPABILITY: i64 = -32_021;
+}
+
+/// One message.
+#[derive(Debug)]
+pub(crate) enum Message<'a> {
+    /// Answers a request of ours; without an id where the server couldn't read it.
+    Reply { id: Option<Id>, result: Result<Value, RpcError> },
+    /// Wants an answer.
+    Request { raw_id: &'a str, method: String, params: Option<Value> },
+    /// Wants none.
+    Notification { method: String, params: Option<Value> },
+}
+
+/// Reads the messages of a line; none where it holds none.
+pub(crate) fn read(line: &str) -> Vec<Message<'_>> {
+    if line.starts_with('[') {
+        let batch: Vec<&RawValue> = serde_json::from_str(line).unwrap_or_default();
+        return batch.into_iter().filter_map(|one| read_one(one.get())).collect();
+    }
+    read_one(line).into_iter().collect()
+}
+
+fn read_one(text: &str) -> Option<Message<'_>> {
+    let envelope: Envelope<'_> = serde_json::from_str(text).ok()?;
+    if let Some(method) = envelope.method {
+        let method: String = serde_json::from_str(method.get()).ok()?;
+        let params = envelope.params.and_then(value).filter(Value::is_object);
+        return Some(match envelope.id.filter(|id| id.get() != "null") {
+            Some(id) => Message::Request { raw_id: id.get(), method, params },
+            None => Message::Notification { method, params },
+        });
+    }
+    let id = envelope.id.and_then(Id::read);
+    if let Some(error) = envelope.error.filter(|error| error.get() != "null") {
+        let error = serde_json::from_str(error.get()).unwrap_or_else(|_| RpcError {
+            code: 0,
+            message: "it gave an error that isn't one of the protocol".to_owned(),
+            data: value(error),
+        });
+        return Some(Message::Reply { id, result: Err(error) });
+    }
+    let result = envelope.result.and_then(value)?;
+    // A result without an id answers nothing.
+    id.is_some().then_some(Message::Reply { id, result: Ok(result) })
+}
+
+/// A part of a message. What is nested deeper than can be read is cut there, visibly.
+fn value(raw: &RawValue) -> Option<Value> {
+    let whole = serde_json::from_str(raw.get()).ok();
+    whole.or_else(|| serde_json::from_str(&shallow(raw.get())).ok())
+}
+
+fn shallow(json: &str) -> String {
+    let mut kept = String::with_capacity(json.len());
+    let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
+    for c in json.chars() {
+        let was_deep = depth > DEPTH_MAX;
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_text => is_escaped = true,
+            '"' => is_text = !is_text,
+            _ if is_text => {}
+            '{' | '[' => {
+                depth += 1;
+                if depth == DEPTH_MAX + 1 {
+                    kept.push_str(CUT);
+                }
+            }
+            '}' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if !was_deep && depth <= DEPTH_MAX {
+            kept.push(c);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn each_kind_is_told_from_the_others() {
+        let reply = read(r#"{"id":1.0,"result":{"b":1,"a":2}}"#).remove(0);
+        assert!(
+            matches!(&reply, Message::Reply { id: Some(Id::Number(1)), result: Ok(value) }
+                if *value == r#"{"b":1,"a":2}"#),
+            "{reply:?}"
+        );
+        let request = read(r#"{"jsonrpc":"2.0","id":"a","method":"ping","params":[1]}"#).remove(0);
+        assert!(matches!(request, Message::Request { raw_id: "\"a\"", params: None, .. }));
+        let note = read(r#"{"jsonrpc":"2.0","method":"n","id":null,"params":{"x":1}}"#).remove(0);
+        assert!(
+            matches!(note, Message::Notification { params: Some(params), .. } if params == json!({"x": 1}))
+        );
+        let failed = read(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}"#).remove(0);
+        assert!(matches!(failed, Message::Reply { id: None, result: Err(error) } if error.code == -32_700));
+    }
+
+    #[test]
+    fn slips_are_forgiven_and_noise_is_none() {
+        let both = read(r#"{"id":1,"result":{},"error":null}"#).remove(0);
+        assert!(matches!(both, Message::Reply { result: Ok(_), .. }));
+        let odd = read(r#"{"id":1,"error":"no"}"#).remove(0);
+        assert!(matches!(odd, Message::Reply { result: Err(error), .. } if error.data == Some(json!("no"))));
+        for noise in
+            ["hello", "3", "{}", "{", r#"{"result":{}}"#, r#"{"level":"info","msg":"started"}"#, "null"]
+        {
+            assert!(read(noise).is_empty(), "{noise}");
+        }
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_cut_and_the_rest_arrives() {
+        let deep = format!("{}1{}", "[".repeat(500), "]".repeat(500));
+        let line = format!(r#"{{"id":1,"result":{{"a":{deep},"b":"[\\\"]"}}}}"#);
+        let Message::Reply { result: Ok(result), .. } = read(&line).remove(0) else { panic!("no reply") };
+        assert_eq!(result["b"], "[\\\"]");
+        assert!(result.to_string().contains("[nested too deep to be read]"));
+    }
+
+    #[test]
+    fn a_batch_is_several_messages() {
+        let all = read(r#"[{"id":1,"result":{}}, 7, {"method":"n"}]"#);
+        assert_eq!(all.len(), 2, "{all:?}");
+    }
+}

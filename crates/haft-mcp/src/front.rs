@@ -1,0 +1,126 @@
+//! The client in front of haft, as a running call sees it: whom a server behind haft may ask, and where its progress and
+//! log lines go.
+//!
+//! The host registers who makes a call before it starts; a tool finds them by its call. Keeps "questions go to whoever
+//! made the call".
+
+use crate::RpcError;
+use haft_core::{BoxFuture, CallId, Cx};
+use serde_json::{Map, Value};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// Who made a call.
+pub trait Front: Send + Sync {
+    /// What it declares that it can do: `elicitation`, `sampling`, `roots` and so on, as the protocol writes it. Empty
+    /// where nobody is there.
+    fn capabilities(&self) -> Map<String, Value>;
+
+    /// What of its request's `_meta` isn't the protocol's own: it goes on to the server.
+    fn meta(&self) -> Map<String, Value> {
+        Map::new()
+    }
+
+    /// Puts requests of servers to it, each as `{"method": …, "params": …}` under a key, and waits for all results under
+    /// the same keys. One that it has no capability for is [`RpcError::missing_capability`].
+    ///
+    /// # Errors
+    /// What the client says, or that it can't be asked.
+    ///
+    /// # Cancellation
+    /// Dropping the future withdraws the requests.
+    fn ask(&self, requests: Map<String, Value>) -> BoxFuture<'_, Result<Map<String, Value>, RpcError>>;
+
+    /// Puts a question of haft's own, as one such request; what the client sent before it was put is no answer.
+    ///
+    /// # Errors
+    /// As [`Front::ask`].
+    ///
+    /// # Cancellation
+    /// Dropping the future withdraws the question.
+    fn ask_person(&self, request: Value) -> BoxFuture<'_, Result<Value, RpcError>> {
+        Box::pin(async move {
+            let requests = Map::from_iter([("question".to_owned(), request)]);
+            let mut answers = self.ask(requests).await?;
+            answers.remove("question").ok_or_else(|| RpcError::internal("the question was left out"))
+        })
+    }
+
+    /// Passes progress on, where the client wants it: `progress`, `total`, `message` of a server's notification. Never
+    /// waits.
+    fn progress(&self, step: &Map<String, Value>);
+
+    /// The least level of log lines that the client wants; none for no lines at all.
+    fn log_level(&self) -> Option<String>;
+
+    /// Passes a log line on: the parameters of `notifications/message`. Below the level it is dropped. Never waits.
+    fn log(&self, line: &Map<String, Value>);
+
+    /// Has the call answered by this error of the protocol and not by a result. The call fails all the same.
+    fn refuse(&self, error: RpcError);
+}
+
+/// Who makes which call. Cheap to clone; the host and the tools of servers share one.
+#[derive(Clone, Default)]
+pub struct Fronts {
+    known: Arc<Mutex<Known>>,
+}
+
+#[derive(Default)]
+struct Known {
+    calls: HashMap<CallId, Arc<dyn Front>>,
+    /// Who makes the calls that nobody registered.
+    default: Option<Arc<dyn Front>>,
+}
+
+impl Fronts {
+    /// Nobody makes any call yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Says who makes all calls that aren't registered one by one: a person at a terminal, for example.
+    pub fn set_default(&self, front: Arc<dyn Front>) {
+        self.lock().default = Some(front);
+    }
+
+    /// Says who makes a call, until the result is dropped.
+    #[must_use = "dropping it forgets who made the call"]
+    pub fn register(&self, call: CallId, front: Arc<dyn Front>) -> Registered {
+        self.lock().calls.insert(call.clone(), front);
+        Registered { fronts: self.clone(), call }
+    }
+
+    /// Who made the call that a tool runs for, or the call around it.
+    pub fn of(&self, cx: &Cx) -> Option<Arc<dyn Front>> {
+        self.of_call(&cx.call)
+    }
+
+    /// Who made a call, or the call around it.
+    pub fn of_call(&self, call: &CallId) -> Option<Arc<dyn Front>> {
+        let known = self.lock();
+        let own = known.calls.get(call).or_else(|| {
+            let around = CallId::outer(*call.0.first()?);
+            known.calls.get(&around)
+        });
+        own.or(known.default.as_ref()).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call's front is known as long as this is held.
+pub struct Registered {
+    fronts: Fronts,
+    call: CallId,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.fronts.lock().calls.remove(&self.call);
+    }
+}

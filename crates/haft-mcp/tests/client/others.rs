@@ -1,0 +1,46 @@
+//! Servers beside each other.
+
+use crate::kit::{setup, stdio};
+use haft_mcp::client::{McpClients, ServerConfig};
+use haft_test::Harness;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+#[tokio::test]
+async fn servers_start_beside_each_other_and_a_mute_one_keeps_nobody() {
+    let harness = Harness::new();
+    let mute = json!({"on": {"start": [{"hang": 1}]}});
+    let mut configs: Vec<ServerConfig> = (0..5)
+        .map(|number| ServerConfig::new(&format!("s{number}"), stdio(&harness, &json!({}), "haft-many-")))
+        .collect();
+    configs.insert(2, ServerConfig::new("mute", stdio(&harness, &mute, "haft-many-")));
+    let clients = McpClients::new(setup(&harness), configs);
+    let began = Instant::now();
+    clients.ready(Duration::from_secs(4)).await;
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    harness.session().refresh();
+    for number in 0..5 {
+        let ended = harness.call(&format!("mcp__s{number}__echo"), json!({"text": "hi"})).await;
+        assert!(ended.outcome.is_completed(), "{ended:?}");
+    }
+    assert!(!clients.are_known());
+    clients.close().await;
+}
+
+#[tokio::test]
+async fn two_servers_whose_tools_have_one_name_keep_them_apart() {
+    let harness = Harness::new();
+    let with = |name: &str, prefix: &str| {
+        let mut config = ServerConfig::new(name, stdio(&harness, &json!({}), "haft-two-"));
+        config.prefix = Some(prefix.to_owned());
+        config
+    };
+    let clients = McpClients::new(setup(&harness), vec![with("a", ""), with("b", "")]);
+    clients.ready(Duration::from_secs(30)).await;
+    harness.session().refresh();
+    assert!(harness.call("echo", json!({"text": "hi"})).await.outcome.is_completed());
+    let problems = harness.catalogue().problems();
+    let refused = problems.iter().find(|problem| problem.source.starts_with("mcp:")).unwrap();
+    assert!(refused.text.contains("set aside") && refused.fix.contains("prefix"), "{refused:?}");
+    clients.close().await;
+}

@@ -1,0 +1,87 @@
+//! What servers have besides tools, for hosts that pass it on.
+
+use crate::kit::{Bench, PATIENCE};
+use haft_core::Cancel;
+use haft_mcp::client::{Upstream, UpstreamError, UpstreamList, UpstreamNote, UpstreamRequest};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use tokio::time::timeout;
+
+fn script(era: &str) -> Value {
+    let note =
+        |method: &str, params: Value| json!({"line": {"jsonrpc": "2.0", "method": method, "params": params}});
+    json!({"era": era, "capabilities": {"tools": {}, "prompts": {"listChanged": true}, "resources": {"subscribe": true}}, "on": {
+        "prompts/list": [{"result": {"prompts": [{"name": "p", "x": 1}]}}],
+        "prompts/get": [{"result": {"messages": [], "got": "$PARAMS"}}],
+        "resources/list": [{"result": {"resources": [{"uri": "file:///a", "name": "a"}, {"uri": "file:///b", "name": "b"}]}}],
+        "resources/read": [{"error": {"code": -32002, "message": "not there", "data": {"uri": "x"}}}],
+        "resources/subscribe": [{"result": {}}, note("notifications/resources/updated", json!({"uri": "file:///a"}))],
+        "subscriptions/listen": [note("notifications/resources/updated", json!({"uri": "file:///a"}))],
+        "tool echo": [note("notifications/prompts/list_changed", json!({})), {"usual": 1}],
+    }})
+}
+
+fn upstream(bench: &Bench) -> Arc<dyn Upstream> {
+    bench.clients.upstreams().into_iter().find(|upstream| &*upstream.name() == "s").unwrap()
+}
+
+fn request(method: &'static str, params: Value) -> UpstreamRequest {
+    let params = params.as_object().cloned().unwrap_or_default();
+    UpstreamRequest { method, params, person: None, front: None, cancel: Cancel::new() }
+}
+
+#[tokio::test]
+async fn prompts_and_resources_come_as_they_are_in_both_eras() {
+    for era in ["legacy", "modern"] {
+        let bench = Bench::new(&script(era)).ready().await;
+        let upstream = upstream(&bench);
+        assert!(upstream.capabilities()["resources"]["subscribe"].as_bool().unwrap());
+        let prompts = upstream.list(UpstreamList::Prompts, Cancel::new()).await.unwrap();
+        assert_eq!(prompts, [json!({"name": "p", "x": 1})]);
+        assert_eq!(upstream.list(UpstreamList::Resources, Cancel::new()).await.unwrap().len(), 2);
+        let templates = upstream.list(UpstreamList::ResourceTemplates, Cancel::new()).await.unwrap();
+        assert!(templates.is_empty(), "it knows none");
+        let got = upstream
+            .ask(request("prompts/get", json!({"name": "p", "arguments": {"a": "b"}})))
+            .await
+            .unwrap();
+        assert_eq!(got["got"]["arguments"], json!({"a": "b"}));
+        let refused = upstream.ask(request("resources/read", json!({"uri": "x"}))).await.unwrap_err();
+        let UpstreamError::Rpc { code, message, data } = refused else { panic!("an error of the server") };
+        assert_eq!((code, message.as_str(), data), (-32_002, "not there", Some(json!({"uri": "x"}))));
+        bench.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn changes_are_heard_in_both_eras() {
+    for era in ["legacy", "modern"] {
+        let bench = Bench::new(&script(era)).ready().await;
+        let upstream = upstream(&bench);
+        let mut notes = upstream.notes();
+        let subscription = upstream.subscribe("file:///a".to_owned()).await.unwrap();
+        let note = timeout(PATIENCE, notes.recv()).await.unwrap().unwrap();
+        assert_eq!(note, UpstreamNote::ResourceUpdated(json!({"uri": "file:///a"})), "{era}");
+        drop(subscription);
+        bench.text("echo", json!({})).await;
+        loop {
+            if timeout(PATIENCE, notes.recv()).await.unwrap().unwrap() == UpstreamNote::PromptsChanged {
+                break;
+            }
+        }
+        bench.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_such_things_has_none() {
+    let bench = Bench::new(&json!({})).ready().await;
+    let upstream = upstream(&bench);
+    for what in [UpstreamList::Prompts, UpstreamList::Resources, UpstreamList::ResourceTemplates] {
+        assert!(upstream.list(what, Cancel::new()).await.unwrap().is_empty(), "{what:?}");
+    }
+    let refused =
+        upstream.ask(UpstreamRequest { params: Map::new(), ..request("prompts/get", json!({})) }).await;
+    assert!(matches!(refused, Err(UpstreamError::Rpc { code: -32_601, .. })));
+    bench.finish().await;
+}
