@@ -21,11 +21,13 @@ use tokio::{
     net::unix::pipe::{Receiver, Sender},
     select,
     task::{JoinHandle, coop::consume_budget, spawn_blocking},
-    time::{Instant, timeout},
+    time::{Instant, sleep, timeout},
 };
 
 /// The longest piece of output.
 const PIECE_BYTES: usize = 64 * 1024;
+/// A piece of output that took so long to be taken was taken slowly.
+const SLOW: Duration = Duration::from_millis(2);
 /// How much of a report is read.
 const REPORT_MAX_BYTES: u64 = 64 * 1024;
 /// How many survivors are named.
@@ -326,7 +328,15 @@ impl<'a> Run<'a> {
                 News::Record(Some(Record::Inside)) => self.is_inside = true,
                 News::Record(Some(Record::Gone)) => self.is_gone = true,
                 News::Record(None) => self.is_lost = !self.is_gone,
-                News::Readable(stream) => self.read(stream),
+                News::Readable(stream) => {
+                    let began = Instant::now();
+                    self.read(stream);
+                    // Where output is taken slowly, others have as much time as it takes.
+                    let took = began.elapsed();
+                    if took >= SLOW {
+                        sleep(took).await;
+                    }
+                }
                 News::Writable => {
                     if self.input.as_mut().is_some_and(|input| !input.write()) {
                         self.input = None;
