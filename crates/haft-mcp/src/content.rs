@@ -31,6 +31,6 @@ pub(crate) fn carries(items: &[Value], value: &Value) -> bool {
 /// Whether a text says just this value, in whatever spelling.
 pub(crate) fn says(text: &str, value: &Value) -> bool {
     value.as_str() == Some(text)
-        || *value == text
+        || serde_json::to_string(value).is_ok_and(|written| written == text)
         || serde_json::from_str::<Value>(text).is_ok_and(|read| read == *value)
 }

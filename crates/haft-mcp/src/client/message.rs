@@ -119,7 +119,7 @@ mod tests {
         let reply = read(r#"{"id":1.0,"result":{"b":1,"a":2}}"#).remove(0);
         assert!(
             matches!(&reply, Message::Reply { id: Some(Id::Number(1)), result: Ok(value) }
-                if *value == r#"{"b":1,"a":2}"#),
+                if serde_json::to_string(value).unwrap() == r#"{"b":1,"a":2}"#),
             "{reply:?}"
         );
         let request = read(r#"{"jsonrpc":"2.0","id":"a","method":"ping","params":[1]}"#).remove(0);
