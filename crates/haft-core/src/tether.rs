@@ -150,7 +150,7 @@ impl Tether {
         String::from_utf8_lossy(&self.input().unfinished).into_owned()
     }
 
-    /// The same, once there is room for it; one that is longer than may wait goes alone.
+    /// As [`Tether::write`], once there is room for it; one that is longer than may wait goes alone.
     ///
     /// # Errors
     /// A conflict where its input is closed, also while this waits.

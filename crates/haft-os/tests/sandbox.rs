@@ -606,7 +606,11 @@ async fn a_hundred_commands_stopped_anywhere_leave_nothing() {
             let mut ignore = |_: Stdio, _: &[u8]| {};
             // Dropped, so that no grace passes.
             let ran = tokio::time::timeout(time, processes.run(command, &cancel, &mut ignore)).await;
-            assert!(ran.is_err(), "{name}: command {number} ended by itself");
+            assert!(
+                ran.is_err(),
+                "{name}: command {number} ended by itself: {:?}",
+                ran.map(|ran| ran.map(|exit| exit.status))
+            );
         }
         let lives = || {
             let all = fs::read_dir("/proc").unwrap().flatten();

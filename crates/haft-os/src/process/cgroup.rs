@@ -13,7 +13,7 @@ use std::{
     os::fd::{AsRawFd as _, OwnedFd},
     path::{Path, PathBuf},
     sync::{
-        OnceLock,
+        LazyLock, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     thread,
@@ -186,7 +186,9 @@ impl Group {
 
     fn made(folder: &Path) -> io::Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let began = Stat::read("self").and_then(|stat| stat.started()).unwrap_or(0);
+        static BEGAN: LazyLock<u64> =
+            LazyLock::new(|| Stat::read("self").and_then(|stat| stat.started()).unwrap_or(0));
+        let began = *BEGAN;
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = folder.join(format!("{PREFIX}{}-{began}-{number}", std::process::id()));
         fs::create_dir(&path)?;

@@ -7,7 +7,10 @@ use rustix::{
 use std::{
     future::pending,
     io,
-    os::{fd::OwnedFd, unix::net::UnixStream as StdStream},
+    os::{
+        fd::{AsFd as _, BorrowedFd, OwnedFd},
+        unix::net::UnixStream as StdStream,
+    },
 };
 use tokio::net::UnixStream;
 
@@ -168,33 +171,50 @@ impl Control {
         None
     }
 
-    /// From now on dropping this leaves a tree alone that is to stay; before, nobody knows of it yet.
-    pub(super) fn may_stay(&mut self, may: bool) {
+    /// From now on dropping this leaves a tree alone that is to stay; before, nobody knows of it yet. Whether it does.
+    pub(super) fn may_stay(&mut self, may: bool) -> bool {
         self.lets_live = may && self.stay == Stay::Yes;
+        self.lets_live
     }
 
     /// Has the tree killed; records still come.
     pub(super) fn kill(&self) {
-        // Whoever is gone needn't be told.
-        let _ = match self.stay {
-            // Shutting down can't fail for a full buffer, as writing a byte could.
-            Stay::No => rustix::net::shutdown(&self.stream, Shutdown::Write),
-            // There the end of the socket doesn't kill; nothing else is ever written to it.
-            Stay::Yes => send(&self.stream, b"k", SendFlags::NOSIGNAL | SendFlags::DONTWAIT).map(drop),
-        };
-        self.wake();
+        kill(self.stream.as_fd(), self.stay, self.supervisor.as_ref());
     }
 
-    /// Another handle on this end, for whoever may have to have the tree killed.
-    pub(super) fn copy(&self) -> io::Result<OwnedFd> {
-        Ok(rustix::io::fcntl_dupfd_cloexec(&self.stream, 0)?)
+    /// What has the tree killed as this does, for somebody else.
+    pub(super) fn killer(&self) -> io::Result<Killer> {
+        let socket = rustix::io::fcntl_dupfd_cloexec(&self.stream, 0)?;
+        let supervisor = self.supervisor.as_ref().map(OwnedFd::try_clone).transpose()?;
+        Ok(Killer { socket, stay: self.stay, supervisor })
     }
+}
 
-    /// A program may have stopped its supervisor.
-    fn wake(&self) {
-        if let Some(supervisor) = &self.supervisor {
-            let _ = pidfd_send_signal(supervisor, Signal::CONT);
-        }
+/// Has a tree killed whose [`Control`] somebody else holds. Dropping it kills nothing.
+pub(super) struct Killer {
+    socket: OwnedFd,
+    stay: Stay,
+    supervisor: Option<OwnedFd>,
+}
+
+impl Killer {
+    /// As [`Control::kill`].
+    pub(super) fn kill(&self) {
+        kill(self.socket.as_fd(), self.stay, self.supervisor.as_ref());
+    }
+}
+
+fn kill(socket: BorrowedFd<'_>, stay: Stay, supervisor: Option<&OwnedFd>) {
+    // Whoever is gone needn't be told.
+    let _ = match stay {
+        // Shutting down can't fail for a full buffer, as writing a byte could.
+        Stay::No => rustix::net::shutdown(socket, Shutdown::Write),
+        // There the end of the socket doesn't kill; nothing else is ever written to it.
+        Stay::Yes => send(socket, b"k", SendFlags::NOSIGNAL | SendFlags::DONTWAIT).map(drop),
+    };
+    // A program may have stopped its supervisor.
+    if let Some(supervisor) = supervisor {
+        let _ = pidfd_send_signal(supervisor, Signal::CONT);
     }
 }
 
@@ -214,6 +234,16 @@ pub(super) fn is_for_now(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read as _;
+
+    #[tokio::test]
+    async fn what_is_to_stay_is_killed_by_a_byte_whoever_says_so() {
+        let (control, theirs) = Control::pair(Stay::Yes).unwrap();
+        control.killer().unwrap().kill();
+        let mut byte = [0];
+        StdStream::from(theirs).read_exact(&mut byte).unwrap();
+        assert_eq!(byte, *b"k");
+    }
 
     #[test]
     fn records_come_back_as_they_were_sent() {

@@ -11,10 +11,10 @@
 
 use super::{
     control::{Record, START},
-    supervisor::{check, close_at_exec, keep, lock, send},
+    supervisor::{close_at_exec, keep, lock, send, settle},
 };
 use crate::sandbox::{self, INSIDE, Message, Plan};
-use libc::{c_int, c_long, c_ulong, pid_t};
+use libc::{c_int, pid_t};
 use std::{
     env, io,
     os::{
@@ -26,7 +26,6 @@ use std::{
 
 /// The status of a program that couldn't be started at all.
 const NOTHING_STARTED: i32 = 126;
-const OFF: c_ulong = 0;
 
 /// Starts the command that the arguments are, as the message says, and ends this process with it.
 pub(crate) fn serve(message: &str) -> ! {
@@ -89,15 +88,7 @@ fn taken(number: Option<c_int>) -> Option<OwnedFd> {
 fn prepare(plan: &Plan, first: pid_t, most: Option<u64>) -> io::Result<()> {
     // SAFETY: plain system calls in the forked child.
     unsafe {
-        check(libc::setsid())?;
-        if libc::isatty(libc::STDIN_FILENO) == 1 {
-            check(libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0))?;
-        }
-        check(libc::prctl(libc::PR_SET_PDEATHSIG, c_long::from(libc::SIGKILL), OFF, OFF, OFF))?;
-        if libc::getppid() != first {
-            // It ended before the signal was asked for.
-            return Err(io::Error::from_raw_os_error(libc::ESRCH));
-        }
+        settle(first, libc::isatty(libc::STDIN_FILENO) == 1)?;
         // Ignored so far, so that bubblewrap isn't ended by it.
         libc::signal(libc::SIGTERM, libc::SIG_DFL);
         sandbox::go_to_folder(plan)?;

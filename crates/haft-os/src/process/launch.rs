@@ -9,6 +9,7 @@ use super::{
     run::Feed,
     storm::Storm,
     supervisor::{self, Around},
+    told::Told,
 };
 use crate::{
     environment::Environment,
@@ -99,11 +100,6 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Whether it is only known later that the program was started.
-    pub(super) fn is_through(&self) -> bool {
-        self.frames > 1
-    }
-
     /// What it was kept in by, and what was found when nothing of it was left. Blocking.
     pub(super) fn end(self) -> Confined {
         let mut confined = self.confined;
@@ -111,17 +107,19 @@ impl Held {
         confined
     }
 
-    /// Why the program wasn't started in there; by a record, where one came.
-    pub(super) fn refused(&self, failed: Option<(i32, i32)>) -> Failure {
+    /// Why the program wasn't started in there, where it wasn't. Through bubblewrap that is only known later: it is so
+    /// where all ended by itself and nobody said that it was.
+    pub(super) fn refusal(&self, told: &Told, by_itself: bool) -> Option<Failure> {
         let (program, folder) = &self.program;
-        match failed {
-            Some((START, errno)) => not_started(program, folder, &io::Error::from_raw_os_error(errno)),
-            Some((step, errno)) => no_sandbox(step, errno),
-            None => Failure::new(
+        match told.failed {
+            Some((START, errno)) => Some(not_started(program, folder, &io::Error::from_raw_os_error(errno))),
+            Some((step, errno)) => Some(no_sandbox(step, errno)),
+            None if self.frames > 1 && !told.is_inside && by_itself => Some(Failure::new(
                 FailureKind::Unavailable,
                 "the sandbox couldn't be put up by bubblewrap, so nothing ran; try again, or tell the user to run \
                  `haft doctor`",
-            ),
+            )),
+            None => None,
         }
     }
 }
@@ -235,8 +233,8 @@ pub(super) fn launch(command: Command, own: &OsProcesses, given: Given) -> Resul
     drop(plumbed.theirs);
     let supervisor = child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap_or_default();
     plumbed.control.supervised_by(supervisor);
-    let watch = |control| Storm::watch(supervisor, limits.processes, control);
-    let storm = if is_loose { plumbed.control.copy().ok().map(watch) } else { None };
+    let watch = |killer| Storm::watch(supervisor, limits.processes, killer);
+    let storm = if is_loose { plumbed.control.killer().ok().map(watch) } else { None };
     let held = match rest {
         Some((port, confined, scene)) => {
             let proxy = match (port, &scene.confinement.network) {
@@ -265,7 +263,7 @@ pub(super) fn launch(command: Command, own: &OsProcesses, given: Given) -> Resul
         quiet_after: command.quiet_after,
         report,
         held,
-        keepers: Keepers { group, storm, stay: command.keep },
+        keepers: Keepers { group, storm, stay: false },
     })
 }
 

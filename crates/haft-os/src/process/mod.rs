@@ -24,6 +24,7 @@ pub(crate) mod stat;
 mod storm;
 mod supervisor;
 mod talk;
+mod told;
 mod tree;
 
 pub use cgroup::ControlGroups;
@@ -137,33 +138,30 @@ impl Processes for OsProcesses {
     }
 }
 
-/// Whether a process that does nothing can be started as a plan says.
+/// Whether a process that does nothing can be started as a plan says; through bubblewrap, whether it comes to its end
+/// in there.
 pub(crate) fn try_out(plan: Plan, folder: &OwnedFd) -> bool {
-    let Ok((_ours, theirs)) = UnixStream::pair() else { return false };
-    let mut command = std::process::Command::new("/bin/sh");
-    command.args(["-c", ":"]).env_clear();
-    command.stdin(Null::null()).stdout(Null::null()).stderr(Null::null());
-    let theirs = OwnedFd::from(theirs);
-    let given = supervisor::Given { control: &theirs, folder, terminal: false, stay: None };
-    let around = supervisor::Around { plan: Some(plan), ..supervisor::Around::default() };
-    if supervisor::put_between(&mut command, given, around).is_err() {
-        return false;
-    }
-    // The supervisor ends with the last of its children.
-    command.status().is_ok()
-}
-
-/// Whether bubblewrap puts up what a plan says, and a process that does nothing comes to its end in there.
-pub(crate) fn try_through(plan: Plan, folder: &OwnedFd) -> bool {
     let Ok((mut ours, theirs)) = UnixStream::pair() else { return false };
-    let Some(mut command) = plan.through().map(Through::command) else { return false };
-    command.args(["/bin/sh", "-c", ":"]).env_clear();
+    let through = plan.through().map(Through::command);
+    let is_through = through.is_some();
+    let mut command = match through {
+        Some(mut through) => {
+            through.arg("/bin/sh");
+            through
+        }
+        None => std::process::Command::new("/bin/sh"),
+    };
+    command.args(["-c", ":"]).env_clear();
     command.stdin(Null::null()).stdout(Null::null()).stderr(Null::null());
     let theirs = OwnedFd::from(theirs);
     let given = supervisor::Given { control: &theirs, folder, terminal: false, stay: None };
     let around = supervisor::Around { plan: Some(plan), ..supervisor::Around::default() };
     if supervisor::put_between(&mut command, given, around).is_err() || command.status().is_err() {
         return false;
+    }
+    if !is_through {
+        // The supervisor ends with the last of its children.
+        return true;
     }
     // With them go the other copies of the socket's end.
     drop(command);

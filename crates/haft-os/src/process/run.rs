@@ -5,15 +5,14 @@ use super::{
     control::{Control, Record, is_for_now},
     launch::{Held, Keepers, Launched},
     silence::{Found, Silence},
+    told::Told,
     tree::{self, Process},
 };
-use haft_core::{Cancel, Command, Exit, Failure, FailureKind, Status, Stdio, StopReason, Survivor, Tether};
+use haft_core::{Cancel, Command, Exit, Failure, FailureKind, Stdio, StopReason, Survivor, Tether};
 use rustix::process::Signal;
 use std::{
     future::pending,
     io::{self, Read, Seek},
-    os::unix::process::ExitStatusExt,
-    process::ExitStatus,
     time::Duration,
 };
 use tempfile::NamedTempFile;
@@ -25,7 +24,7 @@ use tokio::{
 };
 
 /// The longest piece of output.
-const PIECE_BYTES: usize = 64 * 1024;
+pub(super) const PIECE_BYTES: usize = 64 * 1024;
 /// A piece of output that took so long to be taken was taken slowly.
 const SLOW: Duration = Duration::from_millis(2);
 /// How much of a report is read.
@@ -45,9 +44,9 @@ const SWEEP_AFTER: Duration = Duration::from_millis(500);
 /// How often a session without a supervisor is looked through.
 const SWEEP_ROUNDS: usize = 16;
 /// How long killed processes are waited for: they may hang in the kernel or run with other rights.
-const KILL_WAIT: Duration = Duration::from_secs(5);
+pub(super) const KILL_WAIT: Duration = Duration::from_secs(5);
 /// How long the reaping of a supervisor that said goodbye is waited for.
-const REAP_WAIT: Duration = Duration::from_secs(1);
+pub(super) const REAP_WAIT: Duration = Duration::from_secs(1);
 
 /// What ends the input at a terminal: the sign that is typed for it.
 const END_OF_INPUT: u8 = 4;
@@ -149,12 +148,7 @@ pub(super) struct Run<'a> {
     are_apart: bool,
     output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
     buffer: Vec<u8>,
-    first: Option<i32>,
-    ended: Option<i32>,
-    failed: Option<(i32, i32)>,
-    is_inside: bool,
-    is_gone: bool,
-    is_lost: bool,
+    told: Told,
     survivors: Vec<Process>,
 }
 
@@ -170,8 +164,8 @@ enum News {
 
 impl<'a> Run<'a> {
     pub(super) fn new(launched: Launched, output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send)) -> Self {
-        let mut control = launched.control;
-        control.may_stay(true);
+        let (mut control, mut keepers) = (launched.control, launched.keepers);
+        keepers.stay = control.may_stay(true);
         let silence = launched.tether.clone().zip(launched.quiet_after);
         Self {
             control,
@@ -185,15 +179,10 @@ impl<'a> Run<'a> {
             silence: silence.map(|(tether, after)| Silence::new(tether, after)),
             report: launched.report,
             held: launched.held,
-            keepers: launched.keepers,
+            keepers,
             output,
             buffer: vec![0; PIECE_BYTES],
-            first: None,
-            ended: None,
-            failed: None,
-            is_inside: false,
-            is_gone: false,
-            is_lost: false,
+            told: Told::default(),
             survivors: Vec::new(),
         }
     }
@@ -217,8 +206,7 @@ impl<'a> Run<'a> {
         self.input = None;
         self.silence = None;
         // From here on all of it ends, also where nobody waits for that.
-        self.control.may_stay(false);
-        self.keepers.stay = false;
+        self.keepers.stay = self.control.may_stay(false);
         if reason == StopReason::Itself {
             let is_cut_short = select! {
                 biased;
@@ -230,7 +218,7 @@ impl<'a> Run<'a> {
             }
         } else {
             self.signal(Signal::TERM).await;
-            if !self.pump(Self::is_over, after(GRACE)).await || self.is_lost {
+            if !self.pump(Self::is_over, after(GRACE)).await || self.told.is_lost {
                 self.kill(after(KILL_WAIT)).await;
             }
             self.pump(Self::is_drained, after(DRAIN)).await;
@@ -248,7 +236,7 @@ impl<'a> Run<'a> {
                 self.kill(end).await;
             }
         }
-        if self.is_lost {
+        if self.told.is_lost {
             self.sweep().await;
         }
         self.pump(Self::is_drained, end).await;
@@ -257,7 +245,7 @@ impl<'a> Run<'a> {
     /// Kills everything and waits until it is gone, or until `limit`.
     async fn kill(&mut self, limit: Option<Instant>) {
         self.control.kill();
-        if !self.pump(Self::is_over, limit.min(after(SWEEP_AFTER))).await || self.is_lost {
+        if !self.pump(Self::is_over, limit.min(after(SWEEP_AFTER))).await || self.told.is_lost {
             self.sweep().await;
             self.pump(Self::is_over, limit).await;
         }
@@ -269,8 +257,8 @@ impl<'a> Run<'a> {
         if let Some(group) = &self.keepers.group {
             group.kill();
         }
-        if self.is_lost {
-            if let Some(session) = self.first {
+        if self.told.is_lost {
+            if let Some(session) = self.told.first {
                 blocking(move || sweep_session(session)).await;
             }
         } else {
@@ -295,7 +283,7 @@ impl<'a> Run<'a> {
         let mut living = blocking(move || tree::living_beneath(supervisor)).await;
         // The first process of namespaces lives on for the others, and bubblewrap for it.
         let frames = self.held.as_ref().map_or(0, |held| held.frames);
-        let first = self.first;
+        let first = self.told.first;
         let is_frame = |process: &Process| {
             let is_first = Some(process.pid) == first;
             frames > 0 && is_first || frames > 1 && process.stat.parent() == first
@@ -316,18 +304,12 @@ impl<'a> Run<'a> {
             // A command that never stops writing must not keep others from being polled.
             consume_budget().await;
             match self.news(limit).await {
-                News::Record(Some(Record::Started { pid })) => {
-                    self.first = Some(pid);
-                    if let Some(tether) = &self.tether {
+                News::Record(record) => {
+                    if let (Some(Record::Started { pid }), Some(tether)) = (record, &self.tether) {
                         tether.has_started(pid);
                     }
+                    self.told.take(record);
                 }
-                // With namespaces the first process says it before it ends itself.
-                News::Record(Some(Record::Ended { status, .. })) => drop(self.ended.get_or_insert(status)),
-                News::Record(Some(Record::Failed { step, errno })) => self.failed = Some((step, errno)),
-                News::Record(Some(Record::Inside)) => self.is_inside = true,
-                News::Record(Some(Record::Gone)) => self.is_gone = true,
-                News::Record(None) => self.is_lost = !self.is_gone,
                 News::Readable(stream) => {
                     let began = Instant::now();
                     self.read(stream);
@@ -372,7 +354,7 @@ impl<'a> Run<'a> {
         }
         let supervisor = self.supervisor;
         let found = blocking(move || Found::beneath(supervisor)).await;
-        let first = self.first.filter(|_| self.held.as_ref().is_some_and(|held| held.frames > 0));
+        let first = self.told.first.filter(|_| self.held.as_ref().is_some_and(|held| held.frames > 0));
         if let Some(silence) = &mut self.silence {
             silence.take(&found, first);
         }
@@ -398,42 +380,32 @@ impl<'a> Run<'a> {
     }
 
     fn has_ended(&self) -> bool {
-        self.ended.is_some() || self.is_over()
+        self.told.has_ended()
     }
 
     fn is_over(&self) -> bool {
-        self.is_gone || self.is_lost
+        self.told.is_over()
     }
 
     fn is_drained(&self) -> bool {
         self.out.is_none() && self.err.is_none()
     }
 
-    /// How the first process ended. It ends with its supervisor, by KILL.
-    fn status(&self) -> Option<Status> {
-        let Some(raw) = self.ended else {
-            return self.is_lost.then_some(Status::Signal(libc::SIGKILL));
-        };
-        let status = ExitStatus::from_raw(raw);
-        status.code().map(Status::Code).or_else(|| status.signal().map(Status::Signal))
-    }
-
     /// Lets go of everything and says how it went.
     async fn seal(self, reason: StopReason) -> Result<Exit, Failure> {
-        let Some(status) = self.status() else {
+        let Some(status) = self.told.status() else {
             return Err(Failure::new(
                 FailureKind::Unavailable,
                 format!(
                     "the command was told to stop and was killed, but process {} is still there: it hangs in \
                      the system or runs as another user; ask the user to stop it",
-                    self.first.unwrap_or(self.supervisor),
+                    self.told.first.unwrap_or(self.supervisor),
                 ),
             ));
         };
-        if let Some(held) = &self.held
-            && (self.failed.is_some() || held.is_through() && !self.is_inside && reason == StopReason::Itself)
-        {
-            return Err(held.refused(self.failed));
+        let by_itself = reason == StopReason::Itself;
+        if let Some(why) = self.held.as_ref().and_then(|held| held.refusal(&self.told, by_itself)) {
+            return Err(why);
         }
         if let Some(words) = self.keepers.last_words() {
             let stream = if self.are_apart { Stdio::Err } else { Stdio::Out };
@@ -443,7 +415,7 @@ impl<'a> Run<'a> {
             Some(file) => blocking(move || read_report(&file).unwrap_or_default()).await,
             None => Vec::new(),
         };
-        if self.is_gone || self.is_lost {
+        if self.told.is_over() {
             // So that not even a zombie is left.
             drop(timeout(REAP_WAIT, self.reaper).await);
         }
@@ -473,7 +445,7 @@ fn read_report(file: &NamedTempFile) -> io::Result<Vec<u8>> {
 }
 
 /// Kills a session from outside, again while it forks.
-fn sweep_session(session: i32) {
+pub(super) fn sweep_session(session: i32) {
     for _ in 0..SWEEP_ROUNDS {
         let processes = tree::living_in_session(session);
         if processes.is_empty() {
@@ -493,7 +465,7 @@ fn after(time: Duration) -> Option<Instant> {
     Instant::now().checked_add(time)
 }
 
-async fn blocking<T: Default + Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> T {
+pub(super) async fn blocking<T: Default + Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> T {
     spawn_blocking(job).await.unwrap_or_default()
 }
 

@@ -3,10 +3,8 @@
 //! A look now and then costs next to nothing: as long as the whole machine has fewer processes than the command may
 //! have, nothing else is looked at.
 
-use super::tree;
-use rustix::net::{Shutdown, shutdown};
+use super::{control::Killer, tree};
 use std::{
-    os::fd::OwnedFd,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -29,17 +27,18 @@ pub(super) struct Storm {
 }
 
 impl Storm {
-    /// Watches what lives beneath a supervisor, and has it ended by this copy of haft's end of its socket. Must be in a
-    /// tokio runtime.
-    pub(super) fn watch(supervisor: i32, most: u64, control: OwnedFd) -> Self {
+    /// Watches what lives beneath a supervisor, and has it ended. Must be in a tokio runtime.
+    pub(super) fn watch(supervisor: i32, most: u64, killer: Killer) -> Self {
         let broke = Arc::new(AtomicBool::new(false));
         let found = Arc::clone(&broke);
         let watching = tokio::spawn(async move {
             loop {
                 sleep(LOOK_EVERY).await;
-                if spawn_blocking(move || is_storm(supervisor, most)).await.unwrap_or_default() {
+                if is_crowded(most)
+                    && spawn_blocking(move || is_storm(supervisor, most)).await.unwrap_or_default()
+                {
                     found.store(true, Ordering::Release);
-                    let _ = shutdown(&control, Shutdown::Write);
+                    killer.kill();
                     return;
                 }
             }
@@ -64,11 +63,13 @@ impl Drop for Storm {
     }
 }
 
+/// Whether the whole machine has more than the command may have, or that isn't known. The kernel answers at once.
+fn is_crowded(most: u64) -> bool {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    on_this_machine(&load).is_none_or(|all| all > most)
+}
+
 fn is_storm(supervisor: i32, most: u64) -> bool {
-    let list = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    if on_this_machine(&list).is_some_and(|all| all <= most) {
-        return false;
-    }
     let living = tree::living_beneath(supervisor);
     living.iter().map(|process| process.stat.threads().unwrap_or(1)).sum::<u64>() > most
 }

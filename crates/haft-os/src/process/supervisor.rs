@@ -235,17 +235,8 @@ unsafe fn become_program(
     let plan = around.plan.as_ref();
     // SAFETY: plain system calls; `mask` is valid by the caller's word.
     unsafe {
-        // Its own session: no terminal to wait at but its own, and its group signals never reach the supervisor.
-        check(libc::setsid())?;
-        // Through bubblewrap the program makes it its own in there.
-        if given.is_terminal && plan.and_then(Plan::through).is_none() {
-            check(libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0))?;
-        }
-        check(libc::prctl(libc::PR_SET_PDEATHSIG, c_long::from(libc::SIGKILL), OFF, OFF, OFF))?;
-        if libc::getppid() != supervisor {
-            // It ended before the signal was asked for.
-            return Err(io::Error::from_raw_os_error(libc::ESRCH));
-        }
+        // Through bubblewrap the program makes the terminal its own in there.
+        settle(supervisor, given.is_terminal && plan.and_then(Plan::through).is_none())?;
         match plan {
             Some(plan) if plan.has_namespaces() => sandbox::go_to_folder(plan)?,
             _ => check(libc::fchdir(given.folder))?,
@@ -259,6 +250,28 @@ unsafe fn become_program(
         }
         check(libc::sigprocmask(libc::SIG_SETMASK, mask, ptr::null_mut()))
     }
+}
+
+/// Gives the process that becomes the program a session of its own, at its terminal where it has one, and has it end with
+/// its parent.
+///
+/// # Safety
+/// In a forked child only.
+pub(super) unsafe fn settle(parent: pid_t, has_terminal: bool) -> io::Result<()> {
+    // SAFETY: plain system calls.
+    unsafe {
+        // No terminal to wait at but its own, and its group signals never reach the supervisor.
+        check(libc::setsid())?;
+        if has_terminal {
+            check(libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0))?;
+        }
+        check(libc::prctl(libc::PR_SET_PDEATHSIG, c_long::from(libc::SIGKILL), OFF, OFF, OFF))?;
+        if libc::getppid() != parent {
+            // It ended before the signal was asked for.
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+    }
+    Ok(())
 }
 
 /// Takes on the layers and limits that a process puts on itself.
@@ -537,7 +550,7 @@ fn descriptor_limit() -> c_int {
     }
 }
 
-pub(super) fn check(result: c_int) -> io::Result<()> {
+fn check(result: c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 

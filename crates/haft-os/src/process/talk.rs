@@ -4,27 +4,21 @@
 //! [`OsTalk`], as with a call's run.
 
 use super::{
-    control::{Control, Record},
+    control::Control,
     launch::{Held, Keepers, Launched},
+    run::{KILL_WAIT, PIECE_BYTES, REAP_WAIT, blocking, sweep_session},
+    told::Told,
 };
 use futures::{StreamExt as _, stream};
 use haft_core::{
     BoxFuture, BoxStream, Exit, Failure, FailureKind, Status, Stdio, StopReason, Talk, TalkInput, TalkProcess,
 };
-use std::{os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::unix::pipe::{Receiver, Sender},
-    task::{JoinHandle, spawn_blocking},
+    task::JoinHandle,
     time::timeout,
 };
-
-/// The longest piece of output.
-const PIECE_BYTES: usize = 64 * 1024;
-/// How long what was killed is waited for.
-const KILL_WAIT: Duration = Duration::from_secs(5);
-/// How long the reaping of a supervisor that said goodbye is waited for.
-const REAP_WAIT: Duration = Duration::from_secs(1);
 
 /// The three parts of a command that has started with its input open.
 pub(super) fn begin(launched: Launched) -> Result<Talk, Failure> {
@@ -77,35 +71,29 @@ impl TalkProcess for OsTalk {
         Box::pin(async move {
             // Records come in order, so that an end of its own shows before the one by KILL.
             control.kill();
-            let (mut ended, mut failed) = (None, None);
-            let (mut is_inside, mut is_gone) = (false, false);
-            while let Ok(Some(record)) = timeout(KILL_WAIT, control.next_record()).await {
-                match record {
-                    Record::Ended { status, .. } => drop(ended.get_or_insert(status)),
-                    Record::Failed { step, errno } => failed = Some((step, errno)),
-                    Record::Inside => is_inside = true,
-                    Record::Gone => {
-                        is_gone = true;
-                        break;
-                    }
-                    Record::Started { .. } => {}
+            let mut told = Told::default();
+            while !told.is_over() {
+                match timeout(KILL_WAIT, control.next_record()).await {
+                    Ok(record) => told.take(record),
+                    Err(_) => break,
                 }
             }
             // What a supervisor that is gone, or hangs, has left.
-            if let Some(group) = keepers.group.as_ref().filter(|_| !is_gone) {
+            if let Some(group) = keepers.group.as_ref().filter(|_| !told.is_gone) {
                 group.kill();
+            }
+            if let Some(session) = told.first.filter(|_| told.is_lost) {
+                blocking(move || sweep_session(session)).await;
             }
             // So that not even a zombie is left.
             drop(timeout(REAP_WAIT, reaper).await);
-            let status = ended.map_or(Status::Signal(libc::SIGKILL), status_of);
+            let status = told.status().unwrap_or(Status::Signal(libc::SIGKILL));
             let is_own = status != Status::Signal(libc::SIGKILL);
-            if let Some(held) = &held
-                && (failed.is_some() || held.is_through() && !is_inside && is_own)
-            {
-                return Err(held.refused(failed));
+            if let Some(why) = held.as_ref().and_then(|held| held.refusal(&told, is_own)) {
+                return Err(why);
             }
             let confined = match held {
-                Some(held) => spawn_blocking(move || held.end()).await.ok(),
+                Some(held) => blocking(move || Some(held.end())).await,
                 None => None,
             };
             Ok(Exit {
@@ -118,10 +106,4 @@ impl TalkProcess for OsTalk {
             })
         })
     }
-}
-
-fn status_of(raw: i32) -> Status {
-    let status = ExitStatus::from_raw(raw);
-    let by_signal = || Status::Signal(status.signal().unwrap_or(libc::SIGKILL));
-    status.code().map_or_else(by_signal, Status::Code)
 }

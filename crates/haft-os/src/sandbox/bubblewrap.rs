@@ -199,8 +199,7 @@ impl Plan {
         }
         if layers.landlock {
             // What is hidden is hidden by mounts.
-            let seen = Confinement { hidden: Vec::new(), ..confinement.clone() };
-            let rules = landlock::rules(&seen, allowance, (false, false))
+            let rules = landlock::rules(confinement, &[], allowance, (false, false))
                 .map_err(|error| failed(error.to_string()))?;
             through.landlock = rules.map(apart).transpose().map_err(|error| failed(error.to_string()))?;
         }
@@ -212,7 +211,7 @@ impl Plan {
             landlock: None,
             landlock_rights: 0,
             rights: 0,
-            seccomp: Vec::new(),
+            seccomp: &[],
             folder: CString::new(path).map_err(|error| failed(error.to_string()))?,
             folder_identity: (stat.st_dev, stat.st_ino),
         };
@@ -229,7 +228,7 @@ impl Plan {
             // SAFETY: in there terminals and shared memory are its own.
             unsafe { enter::allow_made(rules, landlock_rights) }.map_err(|error| error.to_string())?;
         }
-        let seccomp = if message.has_seccomp { seccomp::programs(false)? } else { Vec::new() };
+        let seccomp = if message.has_seccomp { seccomp::programs(false)? } else { &[] };
         Ok(Self {
             namespaces: None,
             through: None,

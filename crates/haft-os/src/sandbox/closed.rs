@@ -4,6 +4,7 @@
 //! the sandbox for commands: a short list of what is allowed. What is refused is refused with an error, so that a
 //! library that asks for more than it needs goes on without.
 
+use super::seccomp::program;
 use haft_core::{Confined, Layer};
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
@@ -11,8 +12,7 @@ use landlock::{
 };
 use rustix::process::{Resource, Rlimit, setrlimit};
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen as Length, SeccompCmpOp as Op, SeccompCondition,
-    SeccompFilter, SeccompRule, TargetArch,
+    BpfProgram, SeccompAction, SeccompCmpArgLen as Length, SeccompCmpOp as Op, SeccompCondition, SeccompRule,
 };
 use std::collections::BTreeMap;
 
@@ -133,16 +133,6 @@ fn programs() -> Result<[BpfProgram; 2], String> {
     let unknown = SeccompAction::Errno(libc::ENOSYS.cast_unsigned());
     let refused = SeccompAction::Errno(libc::EPERM.cast_unsigned());
     Ok([program(newer, SeccompAction::Allow, unknown)?, program(allowed, refused, SeccompAction::Allow)?])
-}
-
-fn program(
-    rules: BTreeMap<i64, Vec<SeccompRule>>,
-    others: SeccompAction,
-    listed: SeccompAction,
-) -> Result<BpfProgram, String> {
-    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
-    let filter = SeccompFilter::new(rules, others, listed, arch);
-    filter.and_then(BpfProgram::try_from).map_err(|error| error.to_string())
 }
 
 fn bits(flags: libc::c_int) -> u64 {

@@ -218,7 +218,7 @@ pub(crate) unsafe fn lock(plan: &Plan) -> io::Result<()> {
         if let Some(rules) = &plan.landlock {
             check_long(libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0))?;
         }
-        for program in &plan.seccomp {
+        for program in plan.seccomp {
             let program =
                 libc::sock_fprog { len: c_ushort(program.len()), filter: program.as_ptr().cast_mut().cast() };
             check_long(libc::syscall(libc::SYS_seccomp, FILTER, 0, &raw const program))?;

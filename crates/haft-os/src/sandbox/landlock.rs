@@ -34,14 +34,15 @@ pub(super) fn rights() -> u64 {
     AccessFs::from_all(ABI::from(version().min(6))).bits()
 }
 
-/// Rules for a confinement, to be put on a process by [`super::enter`]; none where the kernel has no Landlock. What is
-/// `allowed` may be written too. Whether they close the network, and keep raw devices from being read, is said last:
-/// with namespaces others do both.
+/// Rules for a confinement, to be put on a process by [`super::enter`]; none where the kernel has no Landlock. What they
+/// are to hide is said apart, since with namespaces mounts hide it. What is `allowed` may be written too. Whether they
+/// close the network, and keep raw devices from being read, is said last: with namespaces others do both.
 ///
 /// # Errors
 /// The kernel refuses the rules.
 pub(super) fn rules(
     confinement: &Confinement,
+    hidden: &[String],
     allowed: &Allowance,
     (closes_network, closes_devices): (bool, bool),
 ) -> Result<Option<OwnedFd>, RulesetError> {
@@ -54,7 +55,7 @@ pub(super) fn rules(
     }
     let mut rules = rules.scope(Scope::from_all(NEWEST))?.create()?;
     let read = AccessFs::from_read(NEWEST);
-    let mut hidden: Vec<PathBuf> = confinement.hidden.iter().map(PathBuf::from).collect();
+    let mut hidden: Vec<PathBuf> = hidden.iter().map(PathBuf::from).collect();
     if closes_devices {
         hidden.push(PathBuf::from("/dev"));
     }

@@ -1,6 +1,7 @@
 //! The steps that make a process's own view of the files: everything read-only, some folders writable, some things in
 //! them kept, some hidden; devices that harm nobody, and processes of its own.
 
+use super::parts;
 use haft_core::{Allowance, Confinement};
 use std::{
     collections::BTreeMap,
@@ -124,7 +125,7 @@ pub(super) fn steps(confinement: &Confinement, allowed: &Allowance) -> Vec<Step>
 /// Each path that something is done with; what was said last of one holds.
 fn places(confinement: &Confinement, allowed: &Allowance) -> BTreeMap<PathBuf, Place> {
     let mut places = BTreeMap::new();
-    let is_there = |path: &&Path| fs::symlink_metadata(path).is_ok();
+    let is_there = |path: &&Path| parts::is_there(path);
     let roots: Vec<&Path> = confinement.writable.iter().map(Path::new).filter(is_there).collect();
     let opened: Vec<&Path> =
         allowed.writable.iter().chain(&allowed.files).map(Path::new).filter(is_there).collect();

@@ -5,6 +5,7 @@
 //! command that needs it has ended; what a killed haft left goes with the next command. Each command also holds a lock
 //! on what it needs, so that a haft with another folder of its own doesn't tidy it away meanwhile.
 
+use super::{inventory::Identity, parts::is_there};
 use crate::fault;
 use haft_core::Failure;
 use std::{
@@ -110,7 +111,7 @@ impl Placeholders {
                 note.add(other)?;
                 return Ok(Some(other.to_owned()));
             }
-            if fs::symlink_metadata(path).is_ok() {
+            if is_there(path) {
                 return Ok(None);
             }
             let Some(missing) = first_missing(path) else { return Ok(None) };
@@ -176,7 +177,7 @@ impl Note {
     }
 
     fn knows(&self, path: &Path) -> bool {
-        self.made.contains(path) && fs::symlink_metadata(path).is_ok()
+        self.made.contains(path) && is_there(path)
     }
 
     fn add(&mut self, path: &Path) -> io::Result<()> {
@@ -281,8 +282,7 @@ fn hold(path: &Path) -> Hold {
 }
 
 fn has_name(file: &File, path: &Path) -> bool {
-    let of = |meta: fs::Metadata| (meta.dev(), meta.ino());
-    file.metadata().is_ok_and(|held| fs::symlink_metadata(path).is_ok_and(|named| of(named) == of(held)))
+    file.metadata().is_ok_and(|held| Identity::of(path) == Some(Identity::from(&held)))
 }
 
 /// Whether a path needn't be noted any more: it is gone, or is somebody's now.

@@ -108,7 +108,7 @@ pub(crate) struct Plan {
     pub(super) landlock_rights: u64,
     /// The special rights that are left.
     pub(super) rights: u32,
-    pub(super) seccomp: Vec<BpfProgram>,
+    pub(super) seccomp: &'static [BpfProgram],
     pub(super) folder: CString,
     pub(super) folder_identity: (libc::dev_t, libc::ino_t),
 }
@@ -186,9 +186,8 @@ impl Plan {
         let closes_by_rules = !is_open && !layers.namespaces;
         let landlock = if layers.landlock {
             // In namespaces what is hidden is hidden by mounts.
-            let none = Confinement { hidden: Vec::new(), ..confinement.clone() };
-            let rules = if layers.namespaces { &none } else { confinement };
-            landlock::rules(rules, allowance, (closes_by_rules, !layers.namespaces))
+            let hidden: &[String] = if layers.namespaces { &[] } else { &confinement.hidden };
+            landlock::rules(confinement, hidden, allowance, (closes_by_rules, !layers.namespaces))
                 .map_err(|error| failed("the kernel refuses its rules for files", error.to_string()))?
         } else {
             None
@@ -196,7 +195,7 @@ impl Plan {
         let seccomp = if layers.seccomp {
             seccomp::programs(closes_by_rules).map_err(|why| failed("no rules for system calls", why))?
         } else {
-            Vec::new()
+            &[]
         };
         let stat =
             fstat(folder).map_err(|error| failed("the folder can't be looked at", error.to_string()))?;

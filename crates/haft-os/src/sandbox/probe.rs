@@ -1,7 +1,7 @@
 //! Which layers work on this machine: each is tried on a process that does nothing.
 
 use super::{Layers, Plan, landlock, sockets::Sockets};
-use crate::process::{try_out, try_through};
+use crate::process::try_out;
 use haft_core::{Allowance, Confinement, Reach};
 use std::{os::fd::OwnedFd, path::PathBuf};
 
@@ -52,5 +52,5 @@ fn works(layers: Layers) -> bool {
     let Ok((plan, _port)) = Plan::new(&confinement, &Allowance::default(), layers, ("/", &folder)) else {
         return false;
     };
-    if layers.bubblewrap { try_through(plan, &folder) } else { try_out(plan, &folder) }
+    try_out(plan, &folder)
 }

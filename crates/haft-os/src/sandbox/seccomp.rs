@@ -7,7 +7,7 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen as Length, SeccompCmpOp as Op, SeccompCondition,
     SeccompFilter, SeccompRule, TargetArch,
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::OnceLock};
 
 /// What is refused whatever its arguments.
 const REFUSED: &[libc::c_long] = &[
@@ -79,12 +79,19 @@ const SOCKETS: [libc::c_int; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6,
 /// Puts characters into a terminal as if they had been typed.
 const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541C];
 
-/// Programs for the kernel, to be installed one after the other. Without a network namespace, `is_closed` keeps
-/// processes from the internet by refusing its sockets.
+/// Programs for the kernel, to be installed one after the other; made once a process. Without a network namespace,
+/// `is_closed` keeps processes from the internet by refusing its sockets.
 ///
 /// # Errors
 /// An architecture for which none can be made.
-pub(super) fn programs(is_closed: bool) -> Result<Vec<BpfProgram>, String> {
+pub(super) fn programs(is_closed: bool) -> Result<&'static [BpfProgram], String> {
+    static OPEN: OnceLock<Result<Vec<BpfProgram>, String>> = OnceLock::new();
+    static CLOSED: OnceLock<Result<Vec<BpfProgram>, String>> = OnceLock::new();
+    let made = if is_closed { &CLOSED } else { &OPEN };
+    made.get_or_init(|| make(is_closed)).as_deref().map_err(Clone::clone)
+}
+
+fn make(is_closed: bool) -> Result<Vec<BpfProgram>, String> {
     let mut refused: BTreeMap<i64, Vec<SeccompRule>> =
         REFUSED.iter().map(|number| (*number, Vec::new())).collect();
     let mut when = |number: libc::c_long, conditions: Vec<(u8, Op, u64)>| -> Result<(), String> {
@@ -116,15 +123,21 @@ pub(super) fn programs(is_closed: bool) -> Result<Vec<BpfProgram>, String> {
     // The flags of this one stand in memory, where a filter can't look. Programs then use the older call.
     let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     [(refused, libc::EPERM), (unknown, libc::ENOSYS)]
-        .map(|(rules, error)| program(rules, error))
+        .map(|(rules, error)| {
+            program(rules, SeccompAction::Allow, SeccompAction::Errno(error.cast_unsigned()))
+        })
         .into_iter()
         .collect()
 }
 
-fn program(rules: BTreeMap<i64, Vec<SeccompRule>>, error: libc::c_int) -> Result<BpfProgram, String> {
+/// A program that does with listed calls what is said last, and with the others what is said before.
+pub(super) fn program(
+    rules: BTreeMap<i64, Vec<SeccompRule>>,
+    others: SeccompAction,
+    listed: SeccompAction,
+) -> Result<BpfProgram, String> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
-    let refuse = SeccompAction::Errno(error.cast_unsigned());
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch);
+    let filter = SeccompFilter::new(rules, others, listed, arch);
     filter.and_then(BpfProgram::try_from).map_err(|error| error.to_string())
 }
 

@@ -22,7 +22,7 @@ const PATHS_MAX: usize = 200;
 #[serde(deny_unknown_fields)]
 pub(crate) struct CheckInput {
     pub(crate) kind: Kind,
-    /// Only these, relative to cwd; <FILE::NAME> for one test
+    /// Only these, relative to cwd; `FILE::NAME` for one test
     pub(crate) paths: Option<Vec<String>>,
     /// Rewrite files
     pub(crate) fix: Option<bool>,
