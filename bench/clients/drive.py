@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Drives real MCP clients against `haft serve mcp`, offline, and prints Markdown tables.
 
-    drive.py --clients DIR -- HAFT serve mcp
+    drive.py --clients DIR [--behind DIR] -- HAFT serve mcp
 
 Each client runs once over standard input and output and once over HTTP, without a
 person, in a home folder of its own; its model is provider.py, which asks for one read
@@ -9,6 +9,9 @@ of one file. A client passes when it ends well,
 the call arrived at the server (seen in the recorded conversation, not only claimed)
 and the model got the text of the file back. Then Inspector lists the tools in both
 eras of the protocol with its strict check of the schemas, over both as well.
+
+With --behind, haft has three public servers behind it, and the model asks for a call of
+each of them after the read: all four have to arrive and to give what they should.
 
 Exit status: 0 all passed, 1 something failed, 2 wrong usage.
 """
@@ -44,7 +47,7 @@ class Failure(Exception):
 class Stage:
     """The folders of one client's run and the server: as the client is to start it, or at work over HTTP."""
 
-    def __init__(self, scratch, name, over, clients, server, url):
+    def __init__(self, scratch, name, over, clients, server, url, behind):
         self.folder = scratch / name
         self.home = self.folder / "home"
         self.project = self.folder / "project"
@@ -56,6 +59,8 @@ class Stage:
         for folder in (self.home, self.project, self.haft_home):
             folder.mkdir(parents=True)
         (self.project / "note.txt").write_text(f"The word of the day is {self.secret}.\n")
+        if behind:
+            self.put_behind(server[0], behind)
         recorder = [sys.executable, str(HERE / "record.py"), str(self.log), str(self.project)]
         self.server = [*recorder, f"HAFT_HOME={self.haft_home}", "--", *server]
         self.over_http = over == "http"
@@ -69,6 +74,23 @@ class Stage:
         }
         if self.over_http:
             self.serve(server)
+
+    def put_behind(self, haft, folder):
+        """Names the public servers in haft's settings, and lets it run the three tools that are called."""
+        lines = []
+        for name, (words, *_) in BEHIND.items():
+            program, *arguments = [word.replace("DIR", str(folder)) for word in words]
+            lines += [f"[mcp.servers.{name}]", f"command = {json.dumps(program)}", f"args = {json.dumps(arguments)}"]
+        tools = [f"mcp__{name}__{tool}" for name, (_, tool, *_) in BEHIND.items()]
+        lines += ["[permissions]", f"allow = {json.dumps(tools)}"]
+        (self.haft_home / "config.toml").write_text("\n".join(lines) + "\n")
+        environment = {**os.environ, "HAFT_HOME": str(self.haft_home)}
+        for tool in tools:
+            pinned = subprocess.run(
+                [haft, "--yes", "permissions", "pin", tool], cwd=self.project, env=environment, capture_output=True, text=True
+            )
+            if pinned.returncode != 0:
+                raise Failure(f"{tool} can't be pinned: {pinned.stderr or pinned.stdout}")
 
     def serve(self, server):
         """Starts the server over HTTP, with the recorder in front of it."""
@@ -279,6 +301,30 @@ CLIENTS = {
 }
 INSPECTOR = "@modelcontextprotocol/inspector"
 
+# Name, how it is started, the tool that is called, its arguments, what its result has to hold. In all words DIR is where
+# run.sh installed them.
+NODE_SERVERS = "DIR/servers/node_modules/@modelcontextprotocol"
+BEHIND = {
+    "files": (
+        ["node", f"{NODE_SERVERS}/server-filesystem/dist/index.js", "."],
+        "read_text_file",
+        {"path": "note.txt"},
+        "The word of the day is ",
+    ),
+    "everything": (
+        ["node", f"{NODE_SERVERS}/server-everything/dist/index.js"],
+        "echo",
+        {"message": "a heron stands"},
+        "Echo: a heron stands",
+    ),
+    "time": (
+        ["DIR/python/bin/mcp-server-time"],
+        "get_current_time",
+        {"timezone": "UTC"},
+        "is_dst",
+    ),
+}
+
 
 def version_of(clients, package):
     manifest = clients / "apps/node_modules" / package / "package.json"
@@ -305,13 +351,23 @@ def wants(tool):
     return lambda name: SERVER in name and name.endswith(tool)
 
 
+def calls_of(options):
+    """The calls that the model makes: the tool's name, its arguments, what its result has to hold."""
+    calls = [(options.tool, json.loads(options.arguments), None)]
+    if options.behind:
+        calls += [(f"mcp__{name}__{tool}", arguments, holds) for name, (_, tool, arguments, holds) in BEHIND.items()]
+    return calls
+
+
 def drive(stage, provider, options, command):
     """Runs one client and checks it. Returns the cells of its row after the version."""
+    wanted = calls_of(options)
     status, out, seconds = stage.run(command)
     sent, received = stage.conversation()
     opened = opening(sent)
     seen_as = next((asked["tool"] for asked in provider.asked if asked["tool"]), None)
-    calls = [m for m in sent if m.get("method") == "tools/call" and m["params"].get("name") == options.tool]
+    names = [name for name, *_ in wanted]
+    calls = [m for m in sent if m.get("method") == "tools/call" and m["params"].get("name") in names]
     cells = [opened, f"`{seen_as}`" if seen_as else "–", str(len(calls)), f"{seconds:.1f}"]
 
     def check(holds, text):
@@ -321,11 +377,14 @@ def drive(stage, provider, options, command):
     check(status == 0, f"exit status {status}")
     check(opened != "nothing", "it never opened a conversation with the server")
     check(seen_as, "it offered the model no such tool")
-    check(calls, "no call arrived at the server")
-    replies = [m for m in received if m.get("id") in [call["id"] for call in calls] and "method" not in m]
-    check(replies and "result" in replies[0], f"the server answered {json.dumps(replies)[:200]}")
-    check(not replies[0]["result"].get("isError"), f"the tool failed: {json.dumps(replies[0])[:200]}")
+    came = [call["params"]["name"] for call in calls]
+    check(sorted(set(came)) == sorted(names), f"of the calls of {', '.join(names)} there arrived {', '.join(came) or 'none'}")
     results = [text for asked in provider.asked for text in asked["results"]]
+    for call, (name, _, holds) in ((call, one) for call in calls for one in wanted if call["params"]["name"] == one[0]):
+        reply = next((m for m in received if m.get("id") == call["id"] and "method" not in m), {})
+        check("result" in reply, f"{name} was answered with {json.dumps(reply)[:200]}")
+        check(not reply["result"].get("isError"), f"{name} failed: {json.dumps(reply)[:200]}")
+        check(not holds or any(holds in text for text in results), f"the model never got the result of {name}")
     check(any(stage.secret in text for text in results), "the model never got the text of the file")
     check(ECHO in out and stage.secret in out, "the last answer was not shown")
     return cells
@@ -398,10 +457,12 @@ def main():
     parser.add_argument("--over", default="stdio,http", help="how clients reach the server: stdio, http or both")
     parser.add_argument("--tool", default="read", help="the tool that reads a file")
     parser.add_argument("--arguments", default='{"path": "note.txt"}', help="its arguments as JSON")
+    parser.add_argument("--behind", type=Path, help="where run.sh installed the public servers, to put them behind haft")
     parser.add_argument("--keep", action="store_true", help="keep the folders of the runs also if all passed")
     parser.add_argument("server", nargs="+", help="the command that starts the server, after --")
     options = parser.parse_args()
     options.clients = options.clients.resolve()
+    options.behind = options.behind and options.behind.resolve()
     known = [*CLIENTS, "inspector"]
     chosen = options.only.split(",") if options.only else known
     if unknown := [name for name in chosen if name not in known]:
@@ -415,11 +476,13 @@ def main():
     for way in ways:
         for name in (name for name in CLIENTS if name in chosen):
             package, prepare = CLIENTS[name]
-            provider = Provider(wants(options.tool), json.loads(options.arguments))
+            provider = Provider([(wants(tool), arguments) for tool, arguments, _ in calls_of(options)])
 
             def work():
                 return on_stage(
-                    lambda: Stage(scratch, f"{name}-{way}", way, options.clients, options.server, provider.url),
+                    lambda: Stage(
+                        scratch, f"{name}-{way}", way, options.clients, options.server, provider.url, options.behind
+                    ),
                     lambda stage: drive(stage, provider, options, prepare(stage)),
                 )
 
@@ -432,7 +495,9 @@ def main():
 
             def work():
                 return on_stage(
-                    lambda: Stage(scratch, f"inspector-{era}-{way}", way, options.clients, options.server, ""),
+                    lambda: Stage(
+                        scratch, f"inspector-{era}-{way}", way, options.clients, options.server, "", options.behind
+                    ),
                     lambda stage: inspect(stage, era),
                 )
 

@@ -1,10 +1,10 @@
-"""A model provider that is no model: it asks for one tool call, then repeats what the tool returned.
+"""A model provider that is no model: it asks for tool calls, one by one, then repeats what they returned.
 
 It speaks, on the loopback interface, the four wire formats that the clients use:
 OpenAI Chat Completions, OpenAI Responses, Anthropic Messages and Gemini. A request
-that offers the wanted tool and holds no result yet is answered with a call of that
-tool; one that holds a result is answered with `ECHO:` and the result; any other
-(a client asking for a title, say) with a harmless sentence.
+that holds as many results as calls were made so far is answered with the next call, if
+its tool is offered; one that holds a result of each with `ECHO:` and the results; any
+other (a client asking for a title, say) with a harmless sentence.
 """
 
 import itertools
@@ -260,12 +260,12 @@ DIALECTS = [ChatCompletions, Responses, Messages, Gemini]
 class Provider:
     """The server, and a record of what was asked of it.
 
-    `wants(name)` says whether an offered tool is the one to call.
+    `calls` are the calls to make, in their order: each a function that says whether an offered tool is the one to
+    call, and the arguments.
     """
 
-    def __init__(self, wants, arguments):
-        self.wants = wants
-        self.arguments = arguments
+    def __init__(self, calls):
+        self.calls = calls
         self.asked = []
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
@@ -283,12 +283,16 @@ class Provider:
         if dialect is None:
             return None
         offered, results = dialect.offered(request), dialect.results(request)
-        tool = next((name for name in offered if self.wants(name)), None)
+        tool = arguments = None
+        if len(results) < len(self.calls):
+            wants, arguments = self.calls[len(results)]
+            tool = next((name for name in offered if wants(name)), None)
         self.asked.append({"path": path, "offered": offered, "tool": tool, "results": results})
-        if results:
-            turn = Turn(text=f"{ECHO} {results[-1][:ECHO_MAX_CHARS]}")
-        elif tool:
-            turn = Turn(tool=tool, arguments=self.arguments)
+        if tool:
+            turn = Turn(tool=tool, arguments=arguments)
+        elif results:
+            shown = " ".join(result[:ECHO_MAX_CHARS] for result in results)
+            turn = Turn(text=f"{ECHO} {shown}")
         else:
             turn = Turn(text="there is nothing to do here")
         return dialect.answer(request, turn, path)

@@ -89,6 +89,7 @@ trap finish EXIT
 url=""
 serve() {
   local log=$kept/$1.log
+  : >"$log"
   shift
   "$@" >"$log" 2>&1 </dev/null &
   served=$!

@@ -74,9 +74,15 @@ pub(crate) async fn greet(
             other => return other,
         }
     }
-    match greeter.discover().await? {
-        Some(greeting) => Ok(greeting),
-        None => greeter.legacy().await,
+    if let Some(greeting) = greeter.discover(PROBE_TIME.min(patience)).await? {
+        return Ok(greeting);
+    }
+    match greeter.legacy().await {
+        // It was only slow: now it is known to be a modern one, and waited for.
+        Err(GreetError::Call(CallError::Rpc(error))) if is_of_modern_server(&error) => {
+            greeter.discover(patience).await?.ok_or_else(|| CallError::Rpc(error).into())
+        }
+        other => other,
     }
 }
 
@@ -88,7 +94,10 @@ fn is_older(wire: &Wire) -> bool {
 fn is_of_modern_server(error: &RpcError) -> bool {
     matches!(
         error.code,
-        RpcError::METHOD_NOT_FOUND | RpcError::UNSUPPORTED_VERSION | RpcError::MISSING_CAPABILITY
+        RpcError::METHOD_NOT_FOUND
+            | RpcError::UNSUPPORTED_VERSION
+            | RpcError::HEADER_MISMATCH
+            | RpcError::MISSING_CAPABILITY
     )
 }
 
@@ -100,7 +109,8 @@ struct Greeter<'a> {
 
 impl Greeter<'_> {
     /// Asks in the modern way; none where the server is to be greeted the older way.
-    async fn discover(&self) -> Result<Option<Greeting>, GreetError> {
+    /// `silence` is how long it may say nothing.
+    async fn discover(&self, silence: Duration) -> Result<Option<Greeting>, GreetError> {
         if let Link::Http(owner) = &self.wire.link {
             owner.0.forget();
             owner.0.agree(MODERN);
@@ -109,7 +119,7 @@ impl Greeter<'_> {
         for _ in 0..2 {
             let mut ask = Ask::new("server/discover", Map::new(), self.cancel);
             ask.is_modern = true;
-            ask.idle = Some(PROBE_TIME.min(self.patience));
+            ask.idle = Some(silence);
             let error = match self.wire.ask(ask).await {
                 Ok(result) => return discovered(&result),
                 Err(error) => error,

@@ -29,6 +29,8 @@ impl RpcError {
     pub(crate) const METHOD_NOT_FOUND: i64 = -32_601;
     /// It doesn't speak the version that was asked for.
     pub(crate) const UNSUPPORTED_VERSION: i64 = -32_022;
+    /// Headers and body disagree: only modern servers look.
+    pub(crate) const HEADER_MISMATCH: i64 = -32_020;
     /// It wants something of the client that this one didn't offer.
     pub(crate) const MISSING_CAPABILITY: i64 = -32_021;
 }

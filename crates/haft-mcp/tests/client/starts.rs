@@ -191,6 +191,19 @@ async fn both_eras_are_spoken_and_the_probe_is_no_hurdle() {
 }
 
 #[tokio::test]
+async fn a_modern_server_that_was_only_slow_is_not_taken_for_an_older_one() {
+    let harness = Harness::new();
+    let script = json!({"era": "modern", "on": {"server/discover": [{"once": {
+        "file": trace(&harness, "asked"), "then": [{"usual": null}],
+    }}]}});
+    let bench = Bench::with(harness, &script, |_| {});
+    let report = bench.clients.look("s", &Cancel::new()).await.unwrap();
+    assert!(report.is_modern);
+    assert!(bench.text("echo", json!({"text": "hi"})).await.contains("hi"));
+    bench.finish().await;
+}
+
+#[tokio::test]
 async fn a_server_that_dies_of_the_probe_is_started_again_and_greeted_the_older_way() {
     let bench = Bench::new(&json!({"on": {"server/discover": [{"exit": 1}]}})).ready().await;
     assert!(bench.text("echo", json!({"text": "hi"})).await.contains("hi"));
