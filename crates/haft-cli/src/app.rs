@@ -6,7 +6,6 @@
 mod adjust;
 mod extensions;
 mod folders;
-mod giving;
 mod grants;
 mod home;
 mod keys;
