@@ -80,9 +80,9 @@ impl App {
                 uses.extend(endpoint.headers.iter().map(|(name, credential)| set(credential, by(name))));
             }
         }
-        for server in self.mcp_servers().0.iter().filter(|server| server.may_start()) {
-            for (kind, name, credential) in server.setting.credentials() {
-                uses.push(set(&credential, format!("{kind} {name} of the server {}", server.name)));
+        for (server, setting) in self.mcp_startable() {
+            for (kind, name, credential) in setting.credentials() {
+                uses.push(set(&credential, format!("{kind} {name} of the server {server}")));
             }
         }
         for (name, value) in &self.settings.set_env {
