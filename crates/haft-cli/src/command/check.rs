@@ -14,7 +14,7 @@ use haft_runtime::{
     Problem, RegisterError,
     source::command::{CommandRoot, CommandTool, load_folder},
 };
-use haft_script::{Discovered, ScriptModule, discover, load_module};
+use haft_script::{Discovered, SOURCE_ENDINGS, ScriptModule, discover, load_module};
 use serde_json::json;
 use std::{
     path::{Path, PathBuf},
@@ -208,8 +208,8 @@ fn modules(app: &App, tools: &Tools, what: Option<&str>) -> anyhow::Result<Vec<M
 
 /// A file that is no source of a module.
 fn is_other_file(path: &Path) -> bool {
-    let is_source = path.extension().and_then(|ending| ending.to_str());
-    host::is_file(path) && !is_source.is_some_and(|ending| ["ts", "js", "mts", "mjs"].contains(&ending))
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    host::is_file(path) && !ending.is_some_and(|ending| SOURCE_ENDINGS.contains(&ending))
 }
 
 /// One module, or why it can't be read; none where there is none.

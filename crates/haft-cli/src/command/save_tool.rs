@@ -8,12 +8,11 @@ use crate::{
     trouble::Trouble,
 };
 use haft_core::CallId;
+use haft_policy::secrets::placeholders;
 use haft_runtime::{LogEntry, read_log, source::command::check_name};
 use haft_script::{CODE_TOOL, SavedScript, saved_script};
 use serde_json::Value;
 
-/// How masked secrets begin in the log.
-const MASKED: &str = "[secret:";
 /// How much of a script describes it.
 const DESCRIBED_MAX_CHARS: usize = 120;
 
@@ -26,7 +25,7 @@ pub(super) fn save_tool(app: &App, args: &SaveToolArgs) -> anyhow::Result<Status
         .map_err(|error| Trouble::usage(error.to_string(), "for example: haft save-tool 3 count-todos"))?;
     let session = app.session_name("cli");
     let script = script_of(app, &session, &args.call)?;
-    if script.contains(MASKED) {
+    if placeholders(script.as_bytes()).next().is_some() {
         let what = format!("the script of call {} held a secret, which the log doesn't have", args.call);
         return Err(
             Trouble::usage(what, "write the tool by hand: haft new tool NAME --lang typescript").into()
