@@ -637,11 +637,63 @@ pub(crate) struct DoctorArgs {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+    use haft_policy::OWN_SWITCHES;
 
     #[test]
     fn the_definition_holds_together() {
         Cli::command().debug_assert();
         LaterFlags::command().debug_assert();
+    }
+
+    /// Commands that leave what haft allows and keeps as it is.
+    const FOR_ALL: [&str; 19] = [
+        "run",
+        "call",
+        "explain",
+        "tools list",
+        "tools show",
+        "tools search",
+        "check",
+        "test",
+        "serve mcp",
+        "permissions list",
+        "permissions explain",
+        "rules test",
+        "mcp list",
+        "mcp test",
+        "secret list",
+        "log",
+        "undo",
+        "doctor",
+        "demo",
+    ];
+
+    #[test]
+    fn what_is_for_people_only_is_what_the_commands_are() {
+        let whole = Cli::command();
+        for (name, beside) in &OWN_SWITCHES {
+            let command = whole.find_subcommand(name).unwrap_or_else(|| panic!("there is no haft {name}"));
+            let has_flag = |command: &clap::Command| {
+                let flag = beside.strip_prefix("--");
+                command.get_arguments().any(|argument| flag.is_some() && argument.get_long() == flag)
+            };
+            let is_there = beside.is_empty()
+                || command.find_subcommand(beside).is_some()
+                || command.get_subcommands().any(has_flag);
+            assert!(is_there, "there is no haft {name} {beside}");
+        }
+        for command in whole.get_subcommands() {
+            let name = command.get_name();
+            let inner: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+            for inner in if inner.is_empty() { vec![""] } else { inner } {
+                let is_meant =
+                    |beside: &str| beside.is_empty() || beside.starts_with("--") || beside == inner;
+                let is_switch =
+                    OWN_SWITCHES.iter().any(|(switch, beside)| *switch == name && is_meant(beside));
+                let path = format!("{name} {inner}");
+                assert_ne!(is_switch, FOR_ALL.contains(&path.trim_end()), "haft {path}");
+            }
+        }
     }
 
     #[test]
