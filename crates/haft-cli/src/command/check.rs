@@ -2,7 +2,6 @@
 
 use crate::{
     app::{App, Tools, WORKSPACE_ROOTS, owner_of},
-    cli::CheckArgs,
     print,
     status::Status,
     terminal::clean,
@@ -32,6 +31,16 @@ struct Findings {
     /// Folders that can't be used, or whose tool can't.
     set_aside: usize,
     usable: Vec<String>,
+}
+
+/// `haft check`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct CheckArgs {
+    /// A tool's folder, a folder of such folders, or a tool's name [default: all that are in use]
+    pub(crate) what: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Checks one folder, a folder of folders, or all.

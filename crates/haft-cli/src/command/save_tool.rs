@@ -1,12 +1,7 @@
 //! `haft save-tool`: a script that ran in code mode becomes a tool.
 
-use super::new;
-use crate::{
-    app::App,
-    cli::{Language, NewToolArgs, SaveToolArgs},
-    status::Status,
-    trouble::Trouble,
-};
+use super::new::{self, Language, NewToolArgs};
+use crate::{app::App, status::Status, trouble::Trouble};
 use haft_core::CallId;
 use haft_policy::secrets::placeholders;
 use haft_runtime::{LogEntry, read_log, source::command::check_name};
@@ -15,6 +10,21 @@ use serde_json::Value;
 
 /// How much of a script describes it.
 const DESCRIBED_MAX_CHARS: usize = 120;
+
+/// `haft save-tool`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct SaveToolArgs {
+    /// The call of `code`, as `haft log` lists it
+    pub(crate) call: String,
+    /// The new tool's name: small letters, digits and single hyphens
+    pub(crate) name: String,
+    /// What it does, for models
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+    /// For all your workspaces, not just this one
+    #[arg(long)]
+    pub(crate) user: bool,
+}
 
 /// Writes the module.
 ///

@@ -1,6 +1,6 @@
 //! `haft trust`: marks the workspace as the user's own.
 
-use crate::{app::App, cli::TrustArgs, print, status::Status, terminal::exact_line};
+use crate::{app::App, print, status::Status, terminal::exact_line};
 use haft_os::host;
 use haft_runtime::hooks::{Handler, Hook};
 use serde_json::json;
@@ -8,6 +8,17 @@ use serde_json::json;
 /// How many of the workspace's hooks are listed, and how much of each.
 const HOOKS_MAX: usize = 50;
 const HOOK_SHOWN_CHARS: usize = 200;
+
+/// `haft trust`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct TrustArgs {
+    /// Take it back
+    #[arg(long)]
+    pub(crate) revoke: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 /// Sets the mark, or takes it back.
 ///
