@@ -4,9 +4,9 @@
 //! else; a catalogue, a world and a session are made only where a command asks for them.
 
 mod adjust;
+mod confirm;
 mod extensions;
 mod folders;
-mod giving;
 mod grants;
 mod home;
 mod keys;

@@ -1,12 +1,12 @@
-//! The command line, defined once: parsing and help come from here.
+//! The command line, defined once: parsing and help come from here, and the flags of a command from its own file.
 
-use crate::command::{DemoArgs, RunArgs, UndoArgs};
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use haft_policy::Mode;
-use std::{
-    net::{Ipv4Addr, SocketAddr},
-    path::PathBuf,
+use crate::command::{
+    CheckArgs, DemoArgs, DoctorArgs, ExplainArgs, ImportArgs, LogArgs, NewArgs, PermissionsArgs, RulesArgs,
+    RunArgs, SaveToolArgs, SecretArgs, ServeArgs, TestArgs, ToolsArgs, TrustArgs, UndoArgs,
 };
+use clap::{Args, Parser, Subcommand};
+use haft_policy::Mode;
+use std::path::PathBuf;
 
 const ABOUT: &str = "The runtime between a model's tool calls and the world";
 const CALL_HELP: &str = "Input is one JSON object, or `-` to read it from standard input, or --key value pairs: \
@@ -125,48 +125,6 @@ pub(crate) struct CallFlags {
     pub(crate) json: bool,
 }
 
-/// `haft explain`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ExplainArgs {
-    #[command(flatten)]
-    pub(crate) flags: ExplainFlags,
-    #[command(flatten)]
-    pub(crate) call: CallArgs,
-}
-
-/// What `haft explain` shows besides; these too may come after the JSON.
-#[derive(Debug, Clone, Copy, Default, Args)]
-pub(crate) struct ExplainFlags {
-    /// Also say what would let the call run
-    #[arg(long)]
-    pub(crate) why_not: bool,
-    /// Also show the gates that had nothing to say
-    #[arg(long)]
-    pub(crate) all: bool,
-}
-
-impl ExplainArgs {
-    /// Takes the flags out of the words behind the JSON; among `--key value` pairs they are the tool's own.
-    pub(crate) fn take_later(&mut self) {
-        let words = &mut self.call.words;
-        if words.get(1).is_none_or(|input| input.starts_with("--")) {
-            return;
-        }
-        let flags = &mut self.flags;
-        let mut place = 0_usize;
-        words.retain(|word| {
-            place += 1;
-            let flag = match word.as_str() {
-                "--why-not" if place > 2 => &mut flags.why_not,
-                "--all" if place > 2 => &mut flags.all,
-                _ => return true,
-            };
-            *flag = true;
-            false
-        });
-    }
-}
-
 /// haft's own flags after a tool's JSON.
 #[derive(Debug, Parser)]
 #[command(name = "haft call TOOL JSON", no_binary_name = true, disable_version_flag = true)]
@@ -175,226 +133,6 @@ pub(crate) struct LaterFlags {
     pub(crate) common: Common,
     #[command(flatten)]
     pub(crate) call: CallFlags,
-}
-
-/// `haft tools`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ToolsArgs {
-    #[command(subcommand)]
-    pub(crate) command: Option<ToolsCommand>,
-    /// What is wrong with tools, folders and settings
-    #[arg(long, conflicts_with = "tokens")]
-    pub(crate) problems: bool,
-    /// What the definitions cost a model, in tokens (o200k)
-    #[arg(long)]
-    pub(crate) tokens: bool,
-    /// Print JSON
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-}
-
-/// What of the catalogue.
-#[derive(Debug, Clone, Subcommand)]
-pub(crate) enum ToolsCommand {
-    /// All tools
-    List,
-    /// One tool: schema, flags, examples
-    Show {
-        /// Its name
-        name: String,
-    },
-    /// The tools that fit some words, best first, as they are ranked for a model
-    Search {
-        /// What the tool should do, or names; +word must occur, source:NAME, select:NAME,NAME
-        #[arg(required = true)]
-        words: Vec<String>,
-        /// At most this many
-        #[arg(long, default_value_t = 10)]
-        limit: usize,
-    },
-}
-
-/// `haft new`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct NewArgs {
-    #[command(subcommand)]
-    pub(crate) what: NewCommand,
-}
-
-/// What to start.
-#[derive(Debug, Clone, Subcommand)]
-pub(crate) enum NewCommand {
-    /// A tool with a working example
-    Tool(NewToolArgs),
-    /// An extension with a working tool
-    Extension(NewExtensionArgs),
-}
-
-/// `haft new tool`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct NewToolArgs {
-    /// Its name: small letters, digits and single hyphens
-    pub(crate) name: String,
-    /// The language it is written in
-    #[arg(long, value_enum, value_name = "LANGUAGE")]
-    pub(crate) lang: Language,
-    /// For all your workspaces, not just this one
-    #[arg(long)]
-    pub(crate) user: bool,
-}
-
-/// `haft new extension`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct NewExtensionArgs {
-    /// Its name: small letters, digits and single hyphens
-    pub(crate) name: String,
-    /// For all your workspaces, not just this one
-    #[arg(long)]
-    pub(crate) user: bool,
-}
-
-/// Languages that `haft new tool` knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Language {
-    /// bash
-    Bash,
-    /// Python 3
-    Python,
-    /// Node.js
-    Node,
-    /// TypeScript in haft's own engine; needs no Node
-    Typescript,
-}
-
-/// `haft save-tool`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct SaveToolArgs {
-    /// The call of `code`, as `haft log` lists it
-    pub(crate) call: String,
-    /// The new tool's name: small letters, digits and single hyphens
-    pub(crate) name: String,
-    /// What it does, for models
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) description: Option<String>,
-    /// For all your workspaces, not just this one
-    #[arg(long)]
-    pub(crate) user: bool,
-}
-
-/// `haft check`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct CheckArgs {
-    /// A tool's folder, a folder of such folders, or a tool's name [default: all that are in use]
-    pub(crate) what: Option<String>,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// `haft test`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct TestArgs {
-    /// The tool's name
-    pub(crate) tool: String,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// `haft serve`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ServeArgs {
-    #[command(subcommand)]
-    pub(crate) how: ServeCommand,
-}
-
-/// How to serve.
-#[derive(Debug, Clone, Subcommand)]
-pub(crate) enum ServeCommand {
-    /// The Model Context Protocol over standard input and output, or over HTTP
-    Mcp(ServeMcpArgs),
-}
-
-/// `haft serve mcp`.
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct ServeMcpArgs {
-    /// Serve by streamable HTTP at this address, such as 127.0.0.1:8642; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
-    pub(crate) http: Option<SocketAddr>,
-    /// Let clients in without a token; only on loopback
-    #[arg(long, requires = "http")]
-    pub(crate) no_token: bool,
-    /// Make a new token; the former one opens no more
-    #[arg(long, requires = "http", conflicts_with = "no_token")]
-    pub(crate) new_token: bool,
-    /// Another name by which clients reach the server; may come several times
-    #[arg(long, requires = "http", value_name = "HOST")]
-    pub(crate) allow_host: Vec<String>,
-    /// A web page that may use the server from a browser, such as <https://app.example>; may come several times
-    #[arg(long, requires = "http", value_name = "ORIGIN")]
-    pub(crate) allow_origin: Vec<String>,
-}
-
-/// An address to listen at; a port alone is one of loopback.
-fn address(text: &str) -> Result<SocketAddr, String> {
-    let on_loopback = text.strip_prefix("localhost").unwrap_or(text).trim_start_matches(':').parse::<u16>();
-    match (text.parse::<SocketAddr>(), on_loopback) {
-        (Ok(address), _) => Ok(address),
-        (_, Ok(port)) => Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
-        _ => Err("write an address and a port, such as 127.0.0.1:8642".to_owned()),
-    }
-}
-
-/// `haft permissions`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct PermissionsArgs {
-    #[command(subcommand)]
-    pub(crate) command: Option<PermissionsCommand>,
-    /// Print JSON
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-}
-
-/// What to do with permissions.
-#[derive(Debug, Clone, Subcommand)]
-pub(crate) enum PermissionsCommand {
-    /// The mode, the rules with where they stand, and what was always allowed, denied or pinned
-    List,
-    /// Always allow by a rule, in this workspace
-    #[command(alias = "add")]
-    Allow(RuleArgs),
-    /// Always ask for what a rule covers; without a flag in your own settings for this workspace
-    Ask(RuleArgs),
-    /// Always deny by a rule, in this workspace
-    Deny(RuleArgs),
-    /// Take an "always" back
-    Revoke {
-        /// The rule as it is listed
-        #[arg(required_unless_present = "all", conflicts_with = "all")]
-        rule: Option<String>,
-        /// Everything that was always allowed or denied here
-        #[arg(long)]
-        all: bool,
-    },
-    /// What a rule covers, in words, and which tools of this workspace
-    Explain {
-        /// The rule, for example `edit(./src/**)`
-        rule: String,
-    },
-    /// Let a tool run as it is now, without its question at first use
-    Pin {
-        /// The tool's name
-        tool: String,
-    },
-}
-
-/// A rule, and where it is written.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct RuleArgs {
-    /// The rule, for example `bash(cargo test *)`
-    pub(crate) rule: String,
-    #[command(flatten)]
-    pub(crate) place: RulePlace,
 }
 
 /// Which settings a rule is written to.
@@ -410,26 +148,6 @@ pub(crate) struct RulePlace {
     /// In your own settings for this workspace, .haft/config.local.toml
     #[arg(long)]
     pub(crate) local: bool,
-}
-
-/// `haft rules`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct RulesArgs {
-    #[command(subcommand)]
-    pub(crate) command: RulesCommand,
-}
-
-/// What to do with rule files.
-#[derive(Debug, Clone, Subcommand)]
-pub(crate) enum RulesCommand {
-    /// Run the examples that a rule file carries, with its settings alone
-    Test {
-        /// The file: settings, and [[test]] with tool, input and expect
-        file: PathBuf,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
 }
 
 /// `haft mcp`.
@@ -517,131 +235,67 @@ pub(crate) struct McpAddArgs {
     pub(crate) place: RulePlace,
 }
 
-/// `haft import`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ImportArgs {
-    #[command(subcommand)]
-    pub(crate) what: ImportCommand,
-}
-
-/// From which tool.
-#[derive(Debug, Clone, Subcommand)]
-pub(crate) enum ImportCommand {
-    /// Permission rules and hooks of Claude Code; only shows what they come to, unless --write
-    ClaudeCode {
-        /// Write it to the settings of the same scope
-        #[arg(long)]
-        write: bool,
-        /// A settings file, or a folder that holds one [default: this workspace's and your own]
-        #[arg(long, value_name = "PATH")]
-        from: Option<PathBuf>,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Servers that other tools were set up with; only shows what they come to, unless --write
-    Mcp {
-        /// Write them to your own settings
-        #[arg(long)]
-        write: bool,
-        /// A list of servers [default: where other tools keep theirs]
-        #[arg(long, value_name = "FILE")]
-        from: Option<PathBuf>,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-/// `haft trust`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct TrustArgs {
-    /// Take it back
-    #[arg(long)]
-    pub(crate) revoke: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// `haft secret`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct SecretArgs {
-    #[command(subcommand)]
-    pub(crate) command: SecretCommand,
-    /// Print JSON
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-}
-
-/// What to do with stored secrets.
-#[derive(Debug, Clone, Subcommand)]
-pub(crate) enum SecretCommand {
-    /// Store a value: asked for without showing it, or from standard input where that is no terminal
-    Set {
-        /// Its name, for example `work`, or whom it is for first: `model:anthropic`
-        name: String,
-        /// Only caught, to say why a value isn't taken here
-        #[arg(hide = true)]
-        rest: Vec<String>,
-    },
-    /// What is stored: names, when they changed, what names them; never a value
-    List,
-    /// Take a value away
-    Remove {
-        /// Its name as it is listed
-        name: String,
-    },
-    /// Seal all that is stored with another key
-    Rekey(RekeyArgs),
-}
-
-/// `haft secret rekey`.
-#[derive(Debug, Clone, Copy, Args)]
-#[group(id = "key", required = true, multiple = false)]
-pub(crate) struct RekeyArgs {
-    /// A passphrase, asked for without showing it, or from standard input where that is no terminal
-    #[arg(long)]
-    pub(crate) passphrase: bool,
-    /// A new key in a file beside them
-    #[arg(long)]
-    pub(crate) key_file: bool,
-}
-
-/// `haft log`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct LogArgs {
-    /// The session [default: cli]
-    #[arg(value_name = "SESSION")]
-    pub(crate) name: Option<String>,
-    /// Only the last N calls
-    #[arg(long, value_name = "N")]
-    pub(crate) calls: Option<usize>,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// `haft doctor`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct DoctorArgs {
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Start the MCP servers that are named and may be started, and say what they answer
-    #[arg(long)]
-    pub(crate) mcp: bool,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use clap::CommandFactory;
+    use haft_policy::OWN_SWITCHES;
 
     #[test]
     fn the_definition_holds_together() {
         Cli::command().debug_assert();
         LaterFlags::command().debug_assert();
+    }
+
+    /// Commands that leave what haft allows and keeps as it is.
+    const FOR_ALL: [&str; 19] = [
+        "run",
+        "call",
+        "explain",
+        "tools list",
+        "tools show",
+        "tools search",
+        "check",
+        "test",
+        "serve mcp",
+        "permissions list",
+        "permissions explain",
+        "rules test",
+        "mcp list",
+        "mcp test",
+        "secret list",
+        "log",
+        "undo",
+        "doctor",
+        "demo",
+    ];
+
+    #[test]
+    fn what_is_for_people_only_is_what_the_commands_are() {
+        let whole = Cli::command();
+        for (name, beside) in &OWN_SWITCHES {
+            let command = whole.find_subcommand(name).unwrap_or_else(|| panic!("there is no haft {name}"));
+            let has_flag = |command: &clap::Command| {
+                let flag = beside.strip_prefix("--");
+                command.get_arguments().any(|argument| flag.is_some() && argument.get_long() == flag)
+            };
+            let is_there = beside.is_empty()
+                || command.find_subcommand(beside).is_some()
+                || command.get_subcommands().any(has_flag);
+            assert!(is_there, "there is no haft {name} {beside}");
+        }
+        for command in whole.get_subcommands() {
+            let name = command.get_name();
+            let inner: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+            for inner in if inner.is_empty() { vec![""] } else { inner } {
+                let is_meant =
+                    |beside: &str| beside.is_empty() || beside.starts_with("--") || beside == inner;
+                let is_switch =
+                    OWN_SWITCHES.iter().any(|(switch, beside)| *switch == name && is_meant(beside));
+                let path = format!("{name} {inner}");
+                assert_ne!(is_switch, FOR_ALL.contains(&path.trim_end()), "haft {path}");
+            }
+        }
     }
 
     #[test]
@@ -672,15 +326,6 @@ mod tests {
         assert_eq!(before, (true, false, words(&["x", "{}"])));
         let keys = parsed(&["haft", "explain", "x", "--all", "--why-not"]);
         assert_eq!(keys, (false, false, words(&["x", "--all", "--why-not"])));
-    }
-
-    #[test]
-    fn a_port_alone_is_one_of_loopback() {
-        for text in ["127.0.0.1:8642", "localhost:8642", ":8642", "8642"] {
-            assert_eq!(address(text).unwrap().to_string(), "127.0.0.1:8642", "{text}");
-        }
-        assert_eq!(address("[::1]:0").unwrap().to_string(), "[::1]:0");
-        assert!(address("127.0.0.1").is_err() && address("box:80").is_err());
     }
 
     #[test]

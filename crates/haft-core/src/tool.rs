@@ -1,6 +1,8 @@
 //! The tool itself: typed for authors, erased for the runtime.
 
-use crate::{BoxFuture, Cx, Effects, Failure, Flags, IntoOutput, Output, Preview, SessionView, Spec, Why};
+use crate::{
+    BoxFuture, Cx, Effects, Failure, Flags, IntoOutput, Output, Preview, Secret, SessionView, Spec, Why,
+};
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -160,6 +162,15 @@ pub trait Bound: Send + Sync {
     /// See [`Tool::preview`].
     fn preview<'a>(&'a self, _cx: &'a Cx) -> BoxFuture<'a, Result<Preview, Failure>> {
         Box::pin(std::future::ready(Ok(Preview::default())))
+    }
+
+    /// Variables that all processes of the call get besides those that the tool gives them, by name and value. Asked once,
+    /// when the call is about to run; may block while a value is looked up.
+    ///
+    /// # Errors
+    /// A value can't be had: the call fails with that, and nothing of it runs.
+    fn variables(&self) -> Result<Vec<(String, Secret)>, Failure> {
+        Ok(Vec::new())
     }
 
     /// See [`Tool::run`].

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
-use haft_core::{Credentials, FailureKind, Secret, SecretName};
+use haft_core::{Credentials, Failure, FailureKind, Secret, SecretName};
 use haft_os::{NewKey, OsVault, Passphrase, SealedWith};
 use std::{
     fs,
@@ -212,6 +212,35 @@ fn a_passphrase_is_asked_for_once_and_no_other_one_opens() {
     let none = vault(&at).put(&name("c"), &Secret::new("x")).unwrap_err();
     assert!(none.text.contains("HAFT_VAULT_PASSPHRASE"), "{none}");
     assert_eq!(value(&OsVault::new(&at, with("correct horse")), "b").as_deref(), Some("x"));
+}
+
+#[test]
+fn a_passphrase_that_comes_to_nothing_is_not_asked_for_again_at_each_look() {
+    let (_folder, at) = stage();
+    OsVault::new(&at, with("correct horse")).put(&name("a"), &Secret::new(VALUE)).unwrap();
+    let failing: fn() -> Result<Option<Secret>, Failure> =
+        || Err(Failure::new(FailureKind::Unavailable, "the keyring is locked"));
+    let wrong: fn() -> Result<Option<Secret>, Failure> = || Ok(Some(Secret::new("wrong horse")));
+    for (answer, says) in [(failing, "the keyring is locked"), (wrong, "doesn't open")] {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&asked);
+        let own = OsVault::new(
+            &at,
+            Arc::new(move || {
+                counter.fetch_add(1, Ordering::Relaxed);
+                answer()
+            }),
+        );
+        for _ in 0..3 {
+            let failure = own.get(&name("a")).unwrap_err();
+            assert!(failure.text.contains(says), "{failure}");
+        }
+        assert_eq!(asked.load(Ordering::Relaxed), 1, "{says}");
+        // Written anew, it may open.
+        OsVault::new(&at, with("correct horse")).put(&name("b"), &Secret::new(says)).unwrap();
+        assert!(own.get(&name("a")).is_err());
+        assert_eq!(asked.load(Ordering::Relaxed), 2, "{says}");
+    }
 }
 
 #[test]

@@ -24,8 +24,8 @@ mod why_not;
 mod wild;
 
 pub use command::{
-    Access, Cwd, Dialect, JudgedLine, Line, LinePath, PathWord, Redirect, RedirectKind, Simple, Word, covers,
-    git_folder, matches_name, normal, path_words, pattern_parts, read_line,
+    Access, Cwd, Dialect, JudgedLine, Line, LinePath, OWN_SWITCHES, PathWord, Redirect, RedirectKind, Simple,
+    Word, covers, git_folder, matches_name, normal, path_words, pattern_parts, read_line,
 };
 pub use gates::{GateKind, gates};
 pub use guard::ways_out;

@@ -387,7 +387,13 @@ impl Executor {
         call.started(&ready.offer, &ready.input, &stated.subject.effects);
         let watch = Stopwatch::start(ready.offer.spec().timeout(), call.outer.clone());
         call.watch = Some(watch.clone());
-        let lease = lend::lease(call, &ready.offer, stated);
+        let lease = match guarded(|| ready.bound.variables()) {
+            Ok(given) => lend::lease(call, &ready.offer, stated, given),
+            Err(failure) => {
+                call.sink.end();
+                return Ran::Failed(failure);
+            }
+        };
         Self::keep_pin(call, &ready, approved);
         let cx = self.cx(call, stated, &lease);
         let task = RunTask {

@@ -8,7 +8,7 @@ use crate::{
     run::{Lease, LeasedJobs, NestedCalls, Purpose, Stopwatch, Terms},
     session::{Keeper, Session},
 };
-use haft_core::{Allowance, Cancel, Cx, Effects, Ground, Needs, RealPath, SessionView, Sink, Touch};
+use haft_core::{Allowance, Cancel, Cx, Effects, Ground, Needs, RealPath, Secret, SessionView, Sink, Touch};
 use haft_policy::{Access, JudgedLine, LinePath, Policy, Subject};
 use std::{
     sync::{Arc, atomic::AtomicU64},
@@ -70,14 +70,15 @@ impl Executor {
     }
 }
 
-/// The lease of a run: what was judged, and what goes with it.
-pub(crate) fn lease(call: &Call, offer: &Offer, stated: &Stated) -> Arc<Lease> {
+/// The lease of a run: what was judged, and what goes with it. Its processes are given these variables.
+pub(crate) fn lease(call: &Call, offer: &Offer, stated: &Stated, given: Vec<(String, Secret)>) -> Arc<Lease> {
     let (session, subject) = (&call.session, &stated.subject);
     let purpose = if offer.tool.starts_processes() { Purpose::Program } else { Purpose::Run };
     let temp = &session.policy().temp;
     let keeper =
         session.is_recorded().then(|| Keeper::new(session, &call.id, &offer.name, call.request.turn));
     Lease::new(Terms {
+        given,
         variables: variables(subject, temp),
         allowance: allowance(subject, &session.policy()),
         masks: session.masks().clone(),

@@ -7,6 +7,7 @@
 
 mod child;
 mod code;
+mod endings;
 mod engine;
 mod guest;
 mod module;
@@ -14,6 +15,7 @@ mod wire;
 
 pub use child::{ChildWorld, child_main};
 pub use code::{CODE_TOOL, CodeSettings, SCRIPT_NAME, SavedScript, code_tool, saved_script};
+pub use endings::SOURCE_ENDINGS;
 pub use engine::{Engine, MEMORY_BYTES};
 pub use module::{
     Activated, Declared, DeclaredChange, DeclaredHook, Discovered, Extension, ExtensionAbout, ExtensionStore,

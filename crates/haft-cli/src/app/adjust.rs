@@ -1,9 +1,9 @@
 //! `[tools.NAME]` of the settings, put over a tool.
 
-use super::{Keys, giving::Giving};
+use super::Keys;
 use haft_core::{
     AnyTool, Bound, BoxFuture, Credential, Cx, Effects, Failure, Flags, Output, OwnCheck, Permission,
-    Preview, SessionView, Spec,
+    Preview, Secret, SessionView, Spec,
 };
 use haft_runtime::settings::ToolSetting;
 use serde_json::Value;
@@ -16,7 +16,7 @@ struct Adjusted {
     spec: Arc<Spec>,
     at_least: Option<Permission>,
     /// What its processes get, by variable.
-    given: Arc<[(String, Credential)]>,
+    given: Vec<(String, Credential)>,
     keys: Keys,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn adjust(tool: Arc<dyn AnyTool>, setting: &ToolSetting, keys: &Keys)
     if let (Some(sandbox), Some(_)) = (&setting.sandbox, &spec.profile) {
         spec.profile = Some(sandbox.value.profile());
     }
-    let given: Arc<[(String, Credential)]> =
+    let given: Vec<(String, Credential)> =
         setting.env.iter().map(|(name, set)| (name.clone(), set.value.clone())).collect();
     if spec == **tool.spec() && given.is_empty() {
         return tool;
@@ -66,16 +66,8 @@ impl AnyTool for Adjusted {
     }
 
     fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {
-        let mut bound = Arc::clone(&self.tool).bind(input)?;
-        if !self.given.is_empty() {
-            bound = Box::new(Giving::new(bound, Arc::clone(&self.given), self.keys.clone()));
-        }
-        Ok(match self.at_least {
-            Some(at_least) => {
-                Box::new(Tightened { bound, declared: self.tool.spec().permission(), at_least })
-            }
-            None => bound,
-        })
+        let bound = Arc::clone(&self.tool).bind(input)?;
+        Ok(Box::new(BoundAdjusted { bound, tool: self }))
     }
 
     fn cleanup(self: Arc<Self>, input: Arc<Value>, cx: Cx) -> BoxFuture<'static, ()> {
@@ -83,20 +75,21 @@ impl AnyTool for Adjusted {
     }
 }
 
-struct Tightened {
+/// One call of it.
+struct BoundAdjusted {
     bound: Box<dyn Bound>,
-    declared: Permission,
-    at_least: Permission,
+    tool: Arc<Adjusted>,
 }
 
-impl Bound for Tightened {
+impl Bound for BoundAdjusted {
     fn effects(&self, session: &dyn SessionView) -> Effects {
         self.bound.effects(session)
     }
 
     fn flags(&self) -> Flags {
         let flags = self.bound.flags();
-        let permission = flags.permission.unwrap_or(self.declared).max(self.at_least);
+        let Some(at_least) = self.tool.at_least else { return flags };
+        let permission = flags.permission.unwrap_or(self.tool.tool.spec().permission()).max(at_least);
         Flags { permission: Some(permission), ..flags }
     }
 
@@ -106,6 +99,14 @@ impl Bound for Tightened {
 
     fn preview<'a>(&'a self, cx: &'a Cx) -> BoxFuture<'a, Result<Preview, Failure>> {
         self.bound.preview(cx)
+    }
+
+    fn variables(&self) -> Result<Vec<(String, Secret)>, Failure> {
+        let mut variables = self.bound.variables()?;
+        for (name, credential) in &self.tool.given {
+            variables.push((name.clone(), self.tool.keys.find(credential)?));
+        }
+        Ok(variables)
     }
 
     fn run(self: Box<Self>, cx: Cx) -> BoxFuture<'static, Result<Output, Failure>> {

@@ -30,6 +30,13 @@ pub(crate) struct Use {
     pub(crate) is_optional: bool,
 }
 
+impl Use {
+    /// Of what a setting names.
+    fn set(credential: &Credential, by: String) -> Self {
+        Self { credential: credential.clone(), by, is_optional: false }
+    }
+}
+
 impl Keys {
     /// Of the user whose state folder this is; nothing is read yet.
     pub(crate) fn new(environment: &Environment, state: &Path, settings: &Settings) -> Self {
@@ -56,37 +63,38 @@ impl Keys {
 impl App {
     /// Everything that names a credential.
     pub(crate) fn uses(&self) -> Vec<Use> {
-        let set = |credential: &Credential, by: String| Use {
-            credential: credential.clone(),
-            by,
-            is_optional: false,
-        };
-        let mut uses = Vec::new();
-        for (name, model) in &self.settings.models {
-            uses.extend(model.api_key.as_ref().map(|key| set(key, format!("model {name}"))));
-        }
+        let mut uses = self.model_uses();
         for (tool, setting) in &self.settings.tools {
             for (name, value) in &setting.env {
-                uses.push(set(&value.value, format!("variable {name} of {tool}")));
+                uses.push(Use::set(&value.value, format!("variable {name} of {tool}")));
             }
             for header in &setting.headers {
                 let by = format!("header {} of {tool} for {}", header.name, header.host);
-                uses.push(set(&header.value, by));
+                uses.push(Use::set(&header.value, by));
             }
         }
         for hook in &self.settings.hooks {
             if let Handler::Http(endpoint) = &hook.handler {
                 let by = |name: &String| format!("header {name} of the hook {}", hook.name);
-                uses.extend(endpoint.headers.iter().map(|(name, credential)| set(credential, by(name))));
+                uses.extend(endpoint.headers.iter().map(|(name, credential)| Use::set(credential, by(name))));
             }
         }
-        for server in self.mcp_servers().0.iter().filter(|server| server.may_start()) {
-            for (kind, name, credential) in server.setting.credentials() {
-                uses.push(set(&credential, format!("{kind} {name} of the server {}", server.name)));
+        for (server, setting) in self.mcp_startable() {
+            for (kind, name, credential) in setting.credentials() {
+                uses.push(Use::set(&credential, format!("{kind} {name} of the server {server}")));
             }
         }
         for (name, value) in &self.settings.set_env {
-            uses.push(set(&value.value, format!("variable {name} of commands")));
+            uses.push(Use::set(&value.value, format!("variable {name} of commands")));
+        }
+        uses
+    }
+
+    /// What names the keys of models.
+    pub(crate) fn model_uses(&self) -> Vec<Use> {
+        let mut uses = Vec::new();
+        for (name, model) in &self.settings.models {
+            uses.extend(model.api_key.as_ref().map(|key| Use::set(key, format!("model {name}"))));
         }
         for (variable, stored) in MODEL_KEYS {
             let stored = SecretName::parse(stored).ok().map(Credential::Stored);

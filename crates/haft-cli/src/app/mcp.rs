@@ -21,7 +21,7 @@ use haft_runtime::{
     },
 };
 use sha2::{Digest, Sha256};
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 /// The list that a workspace brings, as other tools know it.
 pub(crate) const LIST: &str = ".mcp.json";
@@ -63,8 +63,34 @@ pub(crate) struct Listed {
 }
 
 impl App {
-    /// All servers that are named, and what is wrong with lists of them.
+    /// All servers that are named, whether they are used, and what is wrong with lists of them.
     pub(crate) fn mcp_servers(&self) -> (Vec<Listed>, Vec<Problem>) {
+        let (all, problems) = self.mcp_named();
+        let approved = self.trust.load().servers;
+        let listed = all.into_iter().map(|(name, setting)| {
+            let (standing, configured) = match kept_back(&setting, approved.get(&name)) {
+                Some(standing) => (standing, None),
+                None => match self.mcp_config(&name, &setting) {
+                    Ok(configured) => (Standing::InUse, Some(configured)),
+                    Err(why) => (Standing::Broken(why), None),
+                },
+            };
+            let (config, oauth) = configured.map_or((None, None), |(config, oauth)| (Some(config), oauth));
+            Listed { name, setting, standing, config, oauth }
+        });
+        (listed.collect(), problems)
+    }
+
+    /// What is written of the servers that nothing but what they lack keeps from being started. Unlike
+    /// [`App::mcp_servers`] this fills nothing in: no value is looked up.
+    pub(super) fn mcp_startable(&self) -> Vec<(String, McpSetting)> {
+        let approved = self.trust.load().servers;
+        let named = self.mcp_named().0.into_iter();
+        named.filter(|(name, setting)| kept_back(setting, approved.get(name)).is_none()).collect()
+    }
+
+    /// All servers as they are written, and what is wrong with lists of them.
+    fn mcp_named(&self) -> (BTreeMap<String, McpSetting>, Vec<Problem>) {
         let (mut all, mut problems) = (self.settings.mcp.clone(), Vec::new());
         if let Some(source) = self.mcp_list(&mut problems) {
             let found = server_list(&source, ServerListForm::Json, &self.place);
@@ -86,27 +112,7 @@ impl App {
                 }
             }
         }
-        let approved = self.trust.load().servers;
-        let listed = all.into_iter().map(|(name, setting)| {
-            let parts = setting.parts();
-            let known = approved.get(&name);
-            let is_approved = known.is_some_and(|pin| pin.hash == launch_hash(&parts));
-            let (standing, config) = if !setting.enabled {
-                (Standing::Off, None)
-            } else if setting.foreign && is_haft(&setting.launch) {
-                (Standing::Own, None)
-            } else if setting.needs_approval() && !is_approved {
-                (Standing::Unapproved(known.map(|pin| pin.changes_of(&parts))), None)
-            } else {
-                match self.mcp_config(&name, &setting) {
-                    Ok(config) => (Standing::InUse, Some(config)),
-                    Err(why) => (Standing::Broken(why), None),
-                }
-            };
-            let (config, oauth) = config.map_or((None, None), |(config, oauth)| (Some(config), oauth));
-            Listed { name, setting, standing, config, oauth }
-        });
-        (listed.collect(), problems)
+        (all, problems)
     }
 
     /// What a server lacks to be started, approved or not.
@@ -306,15 +312,26 @@ impl Listed {
         })
     }
 
-    /// Whether nothing but what it lacks keeps it from being started.
-    pub(crate) fn may_start(&self) -> bool {
-        matches!(self.standing, Standing::InUse | Standing::Broken(_))
-    }
-
     /// How it is reached, on one line.
     pub(crate) fn reached(&self) -> String {
         self.setting.parts().into_iter().next().map(|(_, text)| text).unwrap_or_default()
     }
+}
+
+/// Why a server isn't used, whatever it lacks; `approved` is what the user approved of it.
+fn kept_back(setting: &McpSetting, approved: Option<&SavedPin>) -> Option<Standing> {
+    if !setting.enabled {
+        return Some(Standing::Off);
+    }
+    if setting.foreign && is_haft(&setting.launch) {
+        return Some(Standing::Own);
+    }
+    if !setting.needs_approval() {
+        return None;
+    }
+    let parts = setting.parts();
+    let is_approved = approved.is_some_and(|pin| pin.hash == launch_hash(&parts));
+    (!is_approved).then(|| Standing::Unapproved(approved.map(|pin| pin.changes_of(&parts))))
 }
 
 /// `haft serve mcp`, which a list for other tools commonly names.

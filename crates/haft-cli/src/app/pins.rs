@@ -1,7 +1,7 @@
 //! Lets a foreign tool run before anybody has called it, for places where nobody can answer its first question.
 
 use super::App;
-use crate::{command::block_on, print, status::Status, terminal::TerminalApprover, trouble::Trouble};
+use crate::{print, terminal::exact_line, trouble::Trouble};
 use haft_os::SystemClock;
 use haft_policy::Pin;
 use haft_runtime::{Offer, Pins, Resolved, settings::TrustPins};
@@ -36,32 +36,14 @@ pub(crate) fn pin(app: &App, tool: &str) -> anyhow::Result<String> {
         return Ok(format!("{name} is pinned already, just as it is"));
     }
     print::note(&shown(offer, &found));
-    if !app.common.yes {
-        confirm(name)?;
-    }
+    app.confirm("Let it run as it is?", &format!("{name} was not pinned"))?;
     pins.keep(offer)?;
     Ok(format!("{name} is pinned: rules and mode still hold, and any change to it asks again"))
 }
 
-fn confirm(name: &str) -> anyhow::Result<()> {
-    let prompt = "  Let it run as it is? [y/N] > ";
-    let answer = block_on(async { Ok(TerminalApprover::new().ask_line(prompt).await) })?;
-    match answer.as_deref().map(str::trim) {
-        Some("y" | "Y" | "yes") => Ok(()),
-        Some(_) => {
-            let what = format!("{name} was not pinned");
-            Err(Trouble { what, fix: None, status: Status::Denied }.into())
-        }
-        None => {
-            let what = format!("{name} was not pinned: nobody is here to confirm it");
-            Err(Trouble::usage(what, "look at what is listed, then add --yes").into())
-        }
-    }
-}
-
 /// What would be let run.
 fn shown(offer: &Offer, found: &Pin) -> String {
-    let mut lines = vec![format!("{} by {}", offer.name, exact(&offer.owner))];
+    let mut lines = vec![format!("{} by {}", offer.name, exact_line(&offer.owner))];
     if let Pin::Changed(what) = found {
         let what = what.replace('\n', "\n    ");
         lines.push(format!("  changed since it was last let run:\n    {what}"));
@@ -70,29 +52,7 @@ fn shown(offer: &Offer, found: &Pin) -> String {
         let cut: String = text.chars().take(PART_SHOWN_CHARS).collect();
         let further = text.chars().count().saturating_sub(PART_SHOWN_CHARS);
         let rest = if further > 0 { format!("… {further} more characters") } else { String::new() };
-        lines.push(format!("  {}: {}{rest}", exact(&name), exact(&cut)));
+        lines.push(format!("  {}: {}{rest}", exact_line(&name), exact_line(&cut)));
     }
     lines.join("\n")
-}
-
-/// On one line, with what hides in it.
-fn exact(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '"' | '\'' | '\\' => shown.push(c),
-            c => shown.extend(c.escape_debug()),
-        }
-    }
-    shown
-}
-
-#[cfg(test)]
-mod tests {
-    use super::exact;
-
-    #[test]
-    fn what_hides_in_a_part_is_shown() {
-        assert_eq!(exact("echo \"é\"\n\u{202e}x\u{1b}[2K"), "echo \"é\"\\n\\u{202e}x\\u{1b}[2K");
-    }
 }

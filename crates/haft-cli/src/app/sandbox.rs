@@ -1,8 +1,8 @@
 //! The sandbox that commands of this workspace run in.
 
-use super::App;
+use super::{App, real_text};
 use haft_core::{Confined, Confinement, Kept, Reach};
-use haft_os::{Limits, Sandbox, host};
+use haft_os::{Limits, Sandbox};
 use haft_policy::{Confines, Policy, hidden_in, kept_in, watched_in};
 use haft_runtime::{
     SPILL_FOLDER,
@@ -34,7 +34,7 @@ impl App {
         let roots = self.inner_roots();
         let further = setting.writable.iter().map(|set| set.value.absolute.as_str());
         let mut writable = roots.clone();
-        writable.extend(further.filter_map(|folder| real(Path::new(folder))));
+        writable.extend(further.filter_map(|folder| real_text(Path::new(folder))));
         let confinement = Confinement {
             network: setting.network(),
             required: mode == SandboxMode::Required,
@@ -46,7 +46,7 @@ impl App {
     /// The sandbox of a server that the settings put into one: it changes what they name and reaches whom they name, and
     /// doesn't run where the machine can't keep it to that.
     pub(super) fn server_sandbox(&self, setting: &McpSandbox) -> Sandbox {
-        let named = setting.writable.iter().filter_map(|placed| real(Path::new(&placed.absolute)));
+        let named = setting.writable.iter().filter_map(|placed| real_text(Path::new(&placed.absolute)));
         let named: Vec<String> = named.collect();
         let confinement = Confinement {
             network: setting.network.clone(),
@@ -68,7 +68,7 @@ impl App {
     /// The folders that count as inside.
     fn inner_roots(&self) -> Vec<String> {
         let mut roots = vec![self.place.workspace.clone()];
-        roots.extend(self.extra_roots().iter().filter_map(|root| real(root)));
+        roots.extend(self.extra_roots().iter().filter_map(|root| real_text(root)));
         roots
     }
 
@@ -76,12 +76,12 @@ impl App {
     fn confinement(&self, policy: &Policy, mut writable: Vec<String>) -> Confinement {
         let setting = &self.settings.sandbox;
         let roots = self.inner_roots();
-        let home = self.place.home.as_deref().and_then(|home| real(Path::new(home)));
+        let home = self.place.home.as_deref().and_then(|home| real_text(Path::new(home)));
         let kept = self.kept(&roots, home.as_deref());
         let mut watched = home.as_deref().map(|home| watched_at_home(home, &roots)).unwrap_or_default();
         watched.extend(roots.iter().flat_map(|root| watched_in(root)));
         let temp = TEMP.iter().copied().chain(self.environment.get("TMPDIR"));
-        writable.extend(temp.filter_map(|folder| real(Path::new(folder))));
+        writable.extend(temp.filter_map(|folder| real_text(Path::new(folder))));
         writable.sort();
         writable.dedup();
         let mut hidden: Vec<String> = home.as_deref().map(hidden_in).unwrap_or_default();
@@ -98,7 +98,7 @@ impl App {
         shown.extend(
             std::env::split_paths(path)
                 .filter(|folder| folder.starts_with("/run"))
-                .filter_map(|folder| real(&folder)),
+                .filter_map(|folder| real_text(&folder)),
         );
         Confinement { writable, kept, hidden, shown, watched, ..Confinement::default() }
     }
@@ -195,9 +195,5 @@ fn is_of_sockets(folder: &Path) -> bool {
 }
 
 fn real_or_written(path: &Path) -> Option<String> {
-    real(path).or_else(|| path.to_str().map(str::to_owned))
-}
-
-fn real(path: &Path) -> Option<String> {
-    host::real_path(path)?.to_str().map(str::to_owned)
+    real_text(path).or_else(|| path.to_str().map(str::to_owned))
 }

@@ -2,7 +2,6 @@
 
 use crate::{
     app::{App, Tools, WORKSPACE_ROOTS, owner_of},
-    cli::CheckArgs,
     print,
     status::Status,
     terminal::clean,
@@ -14,7 +13,7 @@ use haft_runtime::{
     Problem, RegisterError,
     source::command::{CommandRoot, CommandTool, load_folder},
 };
-use haft_script::{Discovered, ScriptModule, discover, load_module};
+use haft_script::{Discovered, SOURCE_ENDINGS, ScriptModule, discover, load_module};
 use serde_json::json;
 use std::{
     path::{Path, PathBuf},
@@ -32,6 +31,16 @@ struct Findings {
     /// Folders that can't be used, or whose tool can't.
     set_aside: usize,
     usable: Vec<String>,
+}
+
+/// `haft check`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct CheckArgs {
+    /// A tool's folder, a folder of such folders, or a tool's name [default: all that are in use]
+    pub(crate) what: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Checks one folder, a folder of folders, or all.
@@ -208,8 +217,8 @@ fn modules(app: &App, tools: &Tools, what: Option<&str>) -> anyhow::Result<Vec<M
 
 /// A file that is no source of a module.
 fn is_other_file(path: &Path) -> bool {
-    let is_source = path.extension().and_then(|ending| ending.to_str());
-    host::is_file(path) && !is_source.is_some_and(|ending| ["ts", "js", "mts", "mjs"].contains(&ending))
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    host::is_file(path) && !ending.is_some_and(|ending| SOURCE_ENDINGS.contains(&ending))
 }
 
 /// One module, or why it can't be read; none where there is none.

@@ -10,9 +10,20 @@ mod programs;
 mod servers;
 
 use super::block_on;
-use crate::{app::App, cli::DoctorArgs, print, status::Status, terminal::clean};
+use crate::{app::App, print, status::Status, terminal::clean};
 use finding::{Finding, Health};
 use haft_core::Credentials as _;
+
+/// `haft doctor`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct DoctorArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Start the MCP servers that are named and may be started, and say what they answer
+    #[arg(long)]
+    pub(crate) mcp: bool,
+}
 
 /// Looks at everything that haft leans on.
 ///

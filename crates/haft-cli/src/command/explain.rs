@@ -4,12 +4,54 @@ use super::{
     block_on,
     call::{spec_of, trace},
 };
-use crate::{app::App, cli::ExplainFlags, print, status::Status, terminal, words::Typed};
+use crate::{app::App, cli::CallArgs, print, status::Status, terminal, words::Typed};
 use haft_core::{NoApprover, Request, TraceStep};
 use haft_policy::{GateKind, gates};
 use haft_runtime::{Explained, Problem};
 use serde_json::json;
 use std::sync::Arc;
+
+/// `haft explain`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    pub(crate) flags: ExplainFlags,
+    #[command(flatten)]
+    pub(crate) call: CallArgs,
+}
+
+/// What `haft explain` shows besides; these too may come after the JSON.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(crate) struct ExplainFlags {
+    /// Also say what would let the call run
+    #[arg(long)]
+    pub(crate) why_not: bool,
+    /// Also show the gates that had nothing to say
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+impl ExplainArgs {
+    /// Takes the flags out of the words behind the JSON; among `--key value` pairs they are the tool's own.
+    pub(crate) fn take_later(&mut self) {
+        let words = &mut self.call.words;
+        if words.get(1).is_none_or(|input| input.starts_with("--")) {
+            return;
+        }
+        let flags = &mut self.flags;
+        let mut place = 0_usize;
+        words.retain(|word| {
+            place += 1;
+            let flag = match word.as_str() {
+                "--why-not" if place > 2 => &mut flags.why_not,
+                "--all" if place > 2 => &mut flags.all,
+                _ => return true,
+            };
+            *flag = true;
+            false
+        });
+    }
+}
 
 /// Explains a call.
 ///

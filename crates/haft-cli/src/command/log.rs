@@ -1,10 +1,24 @@
 //! `haft log`: what happened in a session.
 
-use crate::{app::App, cli::LogArgs, print, status::Status, terminal::clean, trouble::Trouble};
+use crate::{app::App, print, status::Status, terminal::clean, trouble::Trouble};
 use haft_core::{CallId, FileChange, Outcome, Status as HowEnded, TraceStep};
 use haft_runtime::{LogEntry, LogLine, read_log};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc};
+
+/// `haft log`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct LogArgs {
+    /// The session [default: cli]
+    #[arg(value_name = "SESSION")]
+    pub(crate) name: Option<String>,
+    /// Only the last N calls
+    #[arg(long, value_name = "N")]
+    pub(crate) calls: Option<usize>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 /// One call as the log tells it.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use crate::{
     cli::{McpAddArgs, McpArgs, McpCommand, RulePlace},
     print,
     status::Status,
-    terminal::{TerminalApprover, bad, clean, dim, good},
+    terminal::{bad, clean, dim, exact_line, good},
     trouble::Trouble,
 };
 use haft_core::{Cancel, Credential};
@@ -32,7 +32,7 @@ pub(super) fn mcp(app: &App, args: &McpArgs) -> anyhow::Result<Status> {
     match args.command.as_ref().unwrap_or(&McpCommand::List) {
         McpCommand::List => list(app, args.json),
         McpCommand::Add(add) => self::add(app, add, args.json),
-        McpCommand::Approve { name: Some(name), .. } => approve(app, &find(app, name)?, args.json),
+        McpCommand::Approve { name: Some(name), .. } => approve_one(app, name, args.json),
         McpCommand::Approve { name: None, .. } => approve_all(app, args.json),
         McpCommand::Test { name } => test(app, name, args.json),
         McpCommand::Login { name, again } => mcp_login::login(app, &usable(app, name)?, *again, args.json),
@@ -224,57 +224,86 @@ fn header(text: &str) -> Result<(String, Template), Trouble> {
     Ok((name.to_owned(), value))
 }
 
-fn approve_all(app: &App, json: bool) -> anyhow::Result<Status> {
-    let (listed, _) = app.mcp_servers();
-    let waiting: Vec<Listed> =
-        listed.into_iter().filter(|server| matches!(server.standing, Standing::Unapproved(_))).collect();
-    if waiting.is_empty() {
-        if json {
-            print::json(&json!({"approved": []}))?;
-        } else {
-            print::line("no server waits for approval");
-        }
-        return Ok(Status::Completed);
+/// What came of an approval.
+struct Approval<'s> {
+    name: &'s str,
+    /// Whether it wasn't approved before, just as it is.
+    is_new: bool,
+}
+
+impl Approval<'_> {
+    fn object(&self) -> Value {
+        json!({"name": self.name, "approved": true, "changed": self.is_new})
     }
-    for server in &waiting {
-        approve(app, server, json)?;
+
+    fn line(&self) -> String {
+        let name = self.name;
+        clean(&if self.is_new {
+            format!(
+                "{name} is approved: it is started when it is needed, and any change of how asks again. Each of its tools \
+                 asks at its first use."
+            )
+        } else {
+            format!("{name} is approved already, just as it is")
+        })
+    }
+}
+
+fn approve_one(app: &App, name: &str, json: bool) -> anyhow::Result<Status> {
+    let server = find(app, name)?;
+    let approval = approve(app, &server)?;
+    if json {
+        print::json(&approval.object())?;
+    } else {
+        print::line(&approval.line());
     }
     Ok(Status::Completed)
 }
 
-fn approve(app: &App, server: &Listed, json: bool) -> anyhow::Result<Status> {
-    let name = &server.name;
+/// One after another, up to the first that isn't approved; those before it are.
+fn approve_all(app: &App, json: bool) -> anyhow::Result<Status> {
+    let (listed, _) = app.mcp_servers();
+    let waiting: Vec<Listed> =
+        listed.into_iter().filter(|server| matches!(server.standing, Standing::Unapproved(_))).collect();
+    let (mut approved, mut refused) = (Vec::new(), None);
+    for server in &waiting {
+        match approve(app, server) {
+            Ok(approval) => {
+                if !json {
+                    print::line(&approval.line());
+                }
+                approved.push(approval.object());
+            }
+            Err(error) => {
+                refused = Some(error);
+                break;
+            }
+        }
+    }
+    if json {
+        print::json(&json!({"approved": approved}))?;
+    } else if waiting.is_empty() {
+        print::line("no server waits for approval");
+    }
+    refused.map_or(Ok(Status::Completed), Err)
+}
+
+fn approve<'s>(app: &App, server: &'s Listed) -> anyhow::Result<Approval<'s>> {
+    let name = server.name.as_str();
     let changed = match &server.standing {
-        Standing::Unapproved(changed) => changed.clone(),
+        Standing::Unapproved(changed) => changed.as_deref(),
         _ if !server.setting.needs_approval() => {
             let what = format!("the server \"{name}\" is in your own settings, so it needs no approval");
             let fix = format!("it is used already; look at it with: haft mcp test {name}");
             return Err(Trouble::usage(what, fix).into());
         }
         Standing::Off | Standing::Own => return Err(unused(server).into()),
-        Standing::InUse | Standing::Broken(_) => {
-            if json {
-                print::json(&json!({"name": name, "approved": true, "changed": false}))?;
-            } else {
-                print::line(&clean(&format!("{name} is approved already, just as it is")));
-            }
-            return Ok(Status::Completed);
-        }
+        Standing::InUse | Standing::Broken(_) => return Ok(Approval { name, is_new: false }),
     };
-    print::note(&shown(server, changed.as_deref()));
-    if !app.common.yes {
-        confirm(name)?;
-    }
+    print::note(&shown(server, changed));
+    app.confirm("Let it be started like this?", &format!("{name} was not approved"))?;
     app.approve_server(name, &server.setting)?;
-    if json {
-        print::json(&json!({"name": name, "approved": true, "changed": true}))?;
-    } else {
-        print::line(&clean(&format!(
-            "{name} is approved: it is started when it is needed, and any change of how asks again. Each of its tools asks \
-             at its first use."
-        )));
-    }
-    Ok(Status::Completed)
+    Ok(Approval { name, is_new: true })
 }
 
 /// Why a server that is meant not to be used isn't.
@@ -290,15 +319,15 @@ fn unused(server: &Listed) -> Trouble {
 
 /// What would be let start, with what hides in it.
 fn shown(server: &Listed, changed: Option<&str>) -> String {
-    let mut lines = vec![format!("{} from {}", exact(&server.name), server.setting.origin)];
+    let mut lines = vec![format!("{} from {}", exact_line(&server.name), server.setting.origin)];
     if let Some(changed) = changed {
         lines.push(format!(
             "  changed since you approved it:\n    {}",
-            exact(changed).replace("\\n", "\n    ")
+            exact_line(changed).replace("\\n", "\n    ")
         ));
     }
     for (name, text) in server.setting.parts() {
-        lines.push(format!("  {}: {}", exact(&name), exact(&text)));
+        lines.push(format!("  {}: {}", exact_line(&name), exact_line(&text)));
     }
     if let McpLaunch::Command { .. } = &server.setting.launch {
         let rights = if server.setting.sandbox.is_some() {
@@ -309,34 +338,6 @@ fn shown(server: &Listed, changed: Option<&str>) -> String {
         lines.push(format!("  {rights}"));
     }
     lines.join("\n")
-}
-
-/// On one line, with what hides in it.
-fn exact(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '"' | '\'' | '\\' => shown.push(c),
-            c => shown.extend(c.escape_debug()),
-        }
-    }
-    shown
-}
-
-fn confirm(name: &str) -> anyhow::Result<()> {
-    let prompt = "  Let it be started like this? [y/N] > ";
-    let answer = block_on(async { Ok(TerminalApprover::new().ask_line(prompt).await) })?;
-    match answer.as_deref().map(str::trim) {
-        Some("y" | "Y" | "yes") => Ok(()),
-        Some(_) => {
-            let what = format!("{name} was not approved");
-            Err(Trouble { what, fix: None, status: Status::Denied }.into())
-        }
-        None => {
-            let what = format!("{name} was not approved: nobody is here to confirm it");
-            Err(Trouble::usage(what, "look at what is listed, then add --yes").into())
-        }
-    }
 }
 
 /// The server of that name, if it may be started.

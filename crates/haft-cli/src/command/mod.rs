@@ -24,13 +24,27 @@ mod tools;
 mod trust;
 mod undo;
 
+pub(crate) use check::CheckArgs;
 pub(crate) use demo::DemoArgs;
+pub(crate) use doctor::DoctorArgs;
+pub(crate) use explain::ExplainArgs;
+pub(crate) use import::ImportArgs;
+pub(crate) use log::LogArgs;
+pub(crate) use new::NewArgs;
+pub(crate) use permissions::PermissionsArgs;
+pub(crate) use rules::RulesArgs;
 pub(crate) use run::RunArgs;
+pub(crate) use save_tool::SaveToolArgs;
+pub(crate) use secret::SecretArgs;
+pub(crate) use serve::ServeArgs;
+pub(crate) use test::TestArgs;
+pub(crate) use tools::ToolsArgs;
+pub(crate) use trust::TrustArgs;
 pub(crate) use undo::UndoArgs;
 
 use crate::{
     app::App,
-    cli::{Cli, Command, ImportCommand, NewCommand, RulesCommand, ServeCommand},
+    cli::{Cli, Command},
     print,
     status::Status,
     words::Typed,
@@ -67,28 +81,28 @@ pub(crate) fn dispatch(cli: Cli, environment: Environment) -> anyhow::Result<Sta
         Command::Run(args) => run::run(&App::load(environment, common)?, &args),
         Command::Tools(args) => tools::tools(&App::load(environment, common)?, &args),
         Command::New(args) => match args.what {
-            NewCommand::Tool(args) => new::tool(&App::load(environment, common)?, &args),
-            NewCommand::Extension(args) => new::extension(&App::load(environment, common)?, &args),
+            new::NewCommand::Tool(args) => new::tool(&App::load(environment, common)?, &args),
+            new::NewCommand::Extension(args) => new::extension(&App::load(environment, common)?, &args),
         },
         Command::SaveTool(args) => save_tool::save_tool(&App::load(environment, common)?, &args),
         Command::Check(args) => check::check(&App::load(environment, common)?, &args),
         Command::Test(args) => test::test(&App::load(environment, common)?, &args),
         Command::Serve(args) => match args.how {
-            ServeCommand::Mcp(args) => serve::mcp(&App::load(environment, common)?, &args),
+            serve::ServeCommand::Mcp(args) => serve::mcp(&App::load(environment, common)?, &args),
         },
         Command::Permissions(args) => permissions::permissions(&App::load(environment, common)?, &args),
         Command::Rules(args) => match args.command {
-            RulesCommand::Test { file, json } => {
+            rules::RulesCommand::Test { file, json } => {
                 let app = App::load(environment, common)?;
                 rules::test(app, &rules::TestFile { file, json })
             }
         },
         Command::Import(args) => match args.what {
-            ImportCommand::ClaudeCode { write, from, json } => {
+            import::ImportCommand::ClaudeCode { write, from, json } => {
                 let app = App::load(environment, common)?;
                 import::claude_code(&app, &import::ImportFlags { write, from, json })
             }
-            ImportCommand::Mcp { write, from, json } => {
+            import::ImportCommand::Mcp { write, from, json } => {
                 let app = App::load(environment, common)?;
                 mcp_import::import(&app, &mcp_import::ImportFlags { write, from, json })
             }

@@ -1,12 +1,6 @@
 //! `haft new`: a working tool to start from.
 
-use crate::{
-    app::App,
-    cli::{Language, NewExtensionArgs, NewToolArgs},
-    print,
-    status::Status,
-    trouble::Trouble,
-};
+use crate::{app::App, print, status::Status, trouble::Trouble};
 use haft_os::{SystemClock, host, host::Executable};
 use haft_runtime::{
     Pins,
@@ -19,6 +13,58 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
+
+/// `haft new`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct NewArgs {
+    #[command(subcommand)]
+    pub(crate) what: NewCommand,
+}
+
+/// What to start.
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(crate) enum NewCommand {
+    /// A tool with a working example
+    Tool(NewToolArgs),
+    /// An extension with a working tool
+    Extension(NewExtensionArgs),
+}
+
+/// `haft new tool`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct NewToolArgs {
+    /// Its name: small letters, digits and single hyphens
+    pub(crate) name: String,
+    /// The language it is written in
+    #[arg(long, value_enum, value_name = "LANGUAGE")]
+    pub(crate) lang: Language,
+    /// For all your workspaces, not just this one
+    #[arg(long)]
+    pub(crate) user: bool,
+}
+
+/// `haft new extension`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct NewExtensionArgs {
+    /// Its name: small letters, digits and single hyphens
+    pub(crate) name: String,
+    /// For all your workspaces, not just this one
+    #[arg(long)]
+    pub(crate) user: bool,
+}
+
+/// Languages that `haft new tool` knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Language {
+    /// bash
+    Bash,
+    /// Python 3
+    Python,
+    /// Node.js
+    Node,
+    /// TypeScript in haft's own engine; needs no Node
+    Typescript,
+}
 
 /// Writes a command folder, or a module.
 ///

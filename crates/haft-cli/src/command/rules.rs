@@ -26,6 +26,26 @@ const FILE_MAX_BYTES: u64 = 4 * 1024 * 1024;
 /// The session of these judgements; nothing is ever called in it.
 const SESSION: &str = "rules-test";
 
+/// `haft rules`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct RulesArgs {
+    #[command(subcommand)]
+    pub(crate) command: RulesCommand,
+}
+
+/// What to do with rule files.
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(crate) enum RulesCommand {
+    /// Run the examples that a rule file carries, with its settings alone
+    Test {
+        /// The file: settings, and `[[test]]` with tool, input and expect
+        file: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
 /// What to test.
 pub(super) struct TestFile {
     /// The file.

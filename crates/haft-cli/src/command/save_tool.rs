@@ -1,21 +1,30 @@
 //! `haft save-tool`: a script that ran in code mode becomes a tool.
 
-use super::new;
-use crate::{
-    app::App,
-    cli::{Language, NewToolArgs, SaveToolArgs},
-    status::Status,
-    trouble::Trouble,
-};
+use super::new::{self, Language, NewToolArgs};
+use crate::{app::App, status::Status, trouble::Trouble};
 use haft_core::CallId;
+use haft_policy::secrets::placeholders;
 use haft_runtime::{LogEntry, read_log, source::command::check_name};
 use haft_script::{CODE_TOOL, SavedScript, saved_script};
 use serde_json::Value;
 
-/// How masked secrets begin in the log.
-const MASKED: &str = "[secret:";
 /// How much of a script describes it.
 const DESCRIBED_MAX_CHARS: usize = 120;
+
+/// `haft save-tool`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct SaveToolArgs {
+    /// The call of `code`, as `haft log` lists it
+    pub(crate) call: String,
+    /// The new tool's name: small letters, digits and single hyphens
+    pub(crate) name: String,
+    /// What it does, for models
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+    /// For all your workspaces, not just this one
+    #[arg(long)]
+    pub(crate) user: bool,
+}
 
 /// Writes the module.
 ///
@@ -26,7 +35,7 @@ pub(super) fn save_tool(app: &App, args: &SaveToolArgs) -> anyhow::Result<Status
         .map_err(|error| Trouble::usage(error.to_string(), "for example: haft save-tool 3 count-todos"))?;
     let session = app.session_name("cli");
     let script = script_of(app, &session, &args.call)?;
-    if script.contains(MASKED) {
+    if placeholders(script.as_bytes()).next().is_some() {
         let what = format!("the script of call {} held a secret, which the log doesn't have", args.call);
         return Err(
             Trouble::usage(what, "write the tool by hand: haft new tool NAME --lang typescript").into()

@@ -6,7 +6,6 @@ mod token;
 use super::{Interrupts, block_on, end_jobs};
 use crate::{
     app::{App, Live},
-    cli::ServeMcpArgs,
     print,
     status::Status,
     trouble::Trouble,
@@ -16,11 +15,60 @@ use haft_core::{Approver, CallId, Cancel, Event};
 use haft_mcp::{ClientApprover, Fronts, HttpSetup, McpServer, ServerInfo};
 use haft_os::{Listener, host};
 use haft_runtime::{EventStream, Session, hooks::SessionEvent};
-use std::{collections::BTreeSet, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{sync::oneshot, time::timeout};
 
 /// How long cancelled calls have to end, so that the log says how.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// `haft serve`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ServeArgs {
+    #[command(subcommand)]
+    pub(crate) how: ServeCommand,
+}
+
+/// How to serve.
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(crate) enum ServeCommand {
+    /// The Model Context Protocol over standard input and output, or over HTTP
+    Mcp(ServeMcpArgs),
+}
+
+/// `haft serve mcp`.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct ServeMcpArgs {
+    /// Serve by streamable HTTP at this address, such as 127.0.0.1:8642; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub(crate) http: Option<SocketAddr>,
+    /// Let clients in without a token; only on loopback
+    #[arg(long, requires = "http")]
+    pub(crate) no_token: bool,
+    /// Make a new token; the former one opens no more
+    #[arg(long, requires = "http", conflicts_with = "no_token")]
+    pub(crate) new_token: bool,
+    /// Another name by which clients reach the server; may come several times
+    #[arg(long, requires = "http", value_name = "HOST")]
+    pub(crate) allow_host: Vec<String>,
+    /// A web page that may use the server from a browser, such as <https://app.example>; may come several times
+    #[arg(long, requires = "http", value_name = "ORIGIN")]
+    pub(crate) allow_origin: Vec<String>,
+}
+
+/// An address to listen at; a port alone is one of loopback.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let on_loopback = text.strip_prefix("localhost").unwrap_or(text).trim_start_matches(':').parse::<u16>();
+    match (text.parse::<SocketAddr>(), on_loopback) {
+        (Ok(address), _) => Ok(address),
+        (_, Ok(port)) => Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+        _ => Err("write an address and a port, such as 127.0.0.1:8642".to_owned()),
+    }
+}
 
 /// Serves the Model Context Protocol over standard input and output until the client leaves, or over HTTP until a signal.
 ///
@@ -211,5 +259,19 @@ impl Open {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::address;
+
+    #[test]
+    fn a_port_alone_is_one_of_loopback() {
+        for text in ["127.0.0.1:8642", "localhost:8642", ":8642", "8642"] {
+            assert_eq!(address(text).unwrap().to_string(), "127.0.0.1:8642", "{text}");
+        }
+        assert_eq!(address("[::1]:0").unwrap().to_string(), "[::1]:0");
+        assert!(address("127.0.0.1").is_err() && address("box:80").is_err());
     }
 }

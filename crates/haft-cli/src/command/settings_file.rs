@@ -6,6 +6,7 @@ use haft_core::{Cancel, Files, PathArg, RealPath, WriteMode, content_hash};
 use haft_os::host;
 use haft_runtime::settings::{Added, Additions, McpChange, Scope};
 use std::{
+    fmt::Display,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -64,16 +65,11 @@ impl SettingsFile {
     /// # Errors
     /// As [`SettingsFile::preview`]; it can't be written.
     pub(super) fn add(&self, additions: &Additions) -> anyhow::Result<Added> {
-        let _lock = self.files.lock(&self.at, &Cancel::new())?;
-        let before = self.text()?;
-        let added = self.added(before.as_deref().unwrap_or_default(), additions)?;
-        if added.new.is_empty() {
-            return Ok(added);
-        }
-        let mode =
-            before.map_or(WriteMode::New, |text| WriteMode::Over { before: content_hash(text.as_ref()) });
-        self.files.write(&self.at, added.text.as_bytes(), &mode)?;
-        Ok(added)
+        self.rewrite(|text| {
+            let added = self.added(text, additions)?;
+            let after = (!added.new.is_empty()).then(|| added.text.clone());
+            Ok((after, added))
+        })
     }
 
     /// Changes the servers in it, while nobody else writes; says whether anything changed.
@@ -81,24 +77,35 @@ impl SettingsFile {
     /// # Errors
     /// As [`SettingsFile::preview`]; it can't be written.
     pub(super) fn change(&self, change: &McpChange) -> anyhow::Result<bool> {
+        self.rewrite(|text| {
+            let after = change.apply_to(text).map_err(|error| self.damaged(&error))?;
+            let is_changed = after.is_some();
+            Ok((after, is_changed))
+        })
+    }
+
+    /// Writes what `make` makes of its text, where it makes anything, while nobody else writes.
+    fn rewrite<T>(
+        &self,
+        make: impl FnOnce(&str) -> anyhow::Result<(Option<String>, T)>,
+    ) -> anyhow::Result<T> {
         let _lock = self.files.lock(&self.at, &Cancel::new())?;
         let before = self.text()?;
-        let changed = change.apply_to(before.as_deref().unwrap_or_default()).map_err(|error| {
-            let fix = "mend the file there; nothing was written";
-            Trouble::failed(format!("{}: {error}", self.shown), fix)
-        })?;
-        let Some(text) = changed else { return Ok(false) };
-        let mode =
-            before.map_or(WriteMode::New, |text| WriteMode::Over { before: content_hash(text.as_ref()) });
-        self.files.write(&self.at, text.as_bytes(), &mode)?;
-        Ok(true)
+        let (after, made) = make(before.as_deref().unwrap_or_default())?;
+        if let Some(after) = after {
+            let mode =
+                before.map_or(WriteMode::New, |text| WriteMode::Over { before: content_hash(text.as_ref()) });
+            self.files.write(&self.at, after.as_bytes(), &mode)?;
+        }
+        Ok(made)
     }
 
     fn added(&self, text: &str, additions: &Additions) -> anyhow::Result<Added> {
-        additions.add_to(text).map_err(|error| {
-            let fix = "mend the file there; nothing was written";
-            Trouble::failed(format!("{}: {error}", self.shown), fix).into()
-        })
+        Ok(additions.add_to(text).map_err(|error| self.damaged(&error))?)
+    }
+
+    fn damaged(&self, error: &impl Display) -> Trouble {
+        Trouble::failed(format!("{}: {error}", self.shown), "mend the file there; nothing was written")
     }
 }
 

@@ -3,7 +3,6 @@
 use super::{Interrupts, block_on, call::spec_of};
 use crate::{
     app::App,
-    cli::TestArgs,
     print,
     status::Status,
     terminal::{YesApprover, bad, clean, good},
@@ -15,6 +14,16 @@ use std::{fmt::Write, sync::Arc};
 
 /// How much of a result is shown where it isn't what was expected.
 const SHOWN_MAX_CHARS: usize = 400;
+
+/// `haft test`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct TestArgs {
+    /// The tool's name
+    pub(crate) tool: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 /// Runs the examples; whoever runs this has said yes to them.
 ///

@@ -1,6 +1,6 @@
 //! `haft trust`: marks the workspace as the user's own.
 
-use crate::{app::App, cli::TrustArgs, print, status::Status};
+use crate::{app::App, print, status::Status, terminal::exact_line};
 use haft_os::host;
 use haft_runtime::hooks::{Handler, Hook};
 use serde_json::json;
@@ -8,6 +8,17 @@ use serde_json::json;
 /// How many of the workspace's hooks are listed, and how much of each.
 const HOOKS_MAX: usize = 50;
 const HOOK_SHOWN_CHARS: usize = 200;
+
+/// `haft trust`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct TrustArgs {
+    /// Take it back
+    #[arg(long)]
+    pub(crate) revoke: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 /// Sets the mark, or takes it back.
 ///
@@ -72,13 +83,8 @@ fn shown(hook: &Hook) -> String {
         Handler::Broken(why) => format!("can't be read: {why}"),
         Handler::Rust(_) => "runs inside".to_owned(),
     };
-    let mut text = String::new();
-    for c in does.chars().take(HOOK_SHOWN_CHARS) {
-        match c {
-            '"' | '\'' | '\\' => text.push(c),
-            c => text.extend(c.escape_debug()),
-        }
-    }
+    let text: String = does.chars().take(HOOK_SHOWN_CHARS).collect();
+    let text = exact_line(&text);
     let cut = if does.chars().count() > HOOK_SHOWN_CHARS { "…" } else { "" };
     let place = hook.source.as_ref().map(|source| format!(" ({source})")).unwrap_or_default();
     format!("{} {text}{cut}{place}", hook.event)

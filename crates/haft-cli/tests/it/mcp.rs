@@ -87,6 +87,20 @@ fn a_server_of_the_workspace_starts_only_as_the_user_approved_it() {
 }
 
 #[test]
+fn all_that_were_approved_are_told_in_one_document() {
+    let place = with_server();
+    let server = |argument: &str| json!({"command": "./server.sh", "args": [argument]});
+    let list = json!({"mcpServers": {"one": server("1"), "two": server("2")}});
+    place.write(".mcp.json", &list.to_string());
+    let approve = ["--yes", "mcp", "approve", "--all", "--json"];
+    let told = |name: &str| json!({"name": name, "approved": true, "changed": true});
+    assert_eq!(place.run(&approve).with(0).json(), json!({"approved": [told("one"), told("two")]}));
+    assert_eq!(place.run(&approve).with(0).json(), json!({"approved": []}));
+    let again = place.run(&["mcp", "approve", "one", "--json"]).with(0).json();
+    assert_eq!(again, json!({"name": "one", "approved": true, "changed": false}));
+}
+
+#[test]
 fn a_damaged_trust_file_closes() {
     let place = with_list(&["here"]);
     place.run(&["--yes", "mcp", "approve", "sh"]).with(0);

@@ -304,6 +304,24 @@ fn one_tool_alone_gets_it_where_a_setting_says_so() {
 }
 
 #[test]
+fn bash_gets_what_a_setting_names_for_it_and_no_other_tool_does() {
+    let place = Place::new();
+    let manifest = json!({"name": "peek", "description": "Looks.", "command": ["sh", "peek.sh"]});
+    place.write(".haft/tools/peek/tool.json", &manifest.to_string());
+    place.write(".haft/tools/peek/peek.sh", "echo \"<${DEPLOY_KEY:-none}>\"\n");
+    place.write_home("config.toml", "[tools.bash]\nenv = { DEPLOY_KEY = 'secret:work' }\n");
+    let line = json!({"command": "echo \"length=${#DEPLOY_KEY}\"; echo \"$DEPLOY_KEY\"; touch ran"});
+    let ran = call(&place, "bash", &line);
+    assert!(ran.status == 1 && ran.out.contains("haft secret set work"), "{ran:?}");
+    assert!(place.read("ran").is_none(), "nothing ran without it");
+    set(&place, "work", VALUE);
+    let out = call(&place, "bash", &line).with(0).out;
+    assert!(out.contains("length=16") && out.contains("[secret:work:") && !out.contains(VALUE), "{out}");
+    let other = call(&place, "peek", &json!({})).with(0).out;
+    assert!(other.contains("<none>"), "{other}");
+}
+
+#[test]
 fn no_tool_reads_what_is_stored_and_no_command_sees_it() {
     let place = Place::new();
     set(&place, "work", VALUE);

@@ -8,12 +8,13 @@
 mod cipher;
 mod entries;
 mod header;
+mod unfit;
 
 use crate::{OsState, host};
 use cipher::Key;
 use entries::Entries;
 use haft_core::{Credentials, Failure, FailureKind, Secret, SecretName, StateFolder as _, StoredSecret};
-use header::{KeySource, Stretch};
+use header::{KeySource, Parts, Stretch};
 use std::{
     fs,
     os::unix::fs::MetadataExt,
@@ -21,6 +22,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::SystemTime,
 };
+use unfit::Unfit;
 use zeroize::Zeroizing;
 
 /// The file, in the vault's folder.
@@ -61,12 +63,20 @@ pub enum NewKey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VaultStamp(Vec<u8>);
 
+impl VaultStamp {
+    fn of(file: &[u8]) -> Self {
+        Self(file.get(file.len().saturating_sub(STAMP_BYTES)..).unwrap_or_default().to_vec())
+    }
+}
+
 /// Stored credentials in a folder of haft's own.
 pub struct OsVault {
     state: OsState,
     passphrase: Passphrase,
     /// The last key that was made of a passphrase and fitted: making it takes long.
     fitted: Mutex<Option<(Stretch, Key)>>,
+    /// Why the last passphrase didn't open what there was.
+    unfit: Mutex<Option<Unfit>>,
 }
 
 /// A vault in memory.
@@ -79,7 +89,7 @@ struct Opened {
 impl OsVault {
     /// The vault in a folder, which is made at the first write.
     pub fn new(folder: impl Into<PathBuf>, passphrase: Passphrase) -> Self {
-        Self { state: OsState::new(folder), passphrase, fitted: Mutex::default() }
+        Self { state: OsState::new(folder), passphrase, fitted: Mutex::default(), unfit: Mutex::default() }
     }
 
     /// Where the file is, or will be.
@@ -171,6 +181,18 @@ impl OsVault {
 
     fn opened(&self, bytes: &[u8]) -> Result<Opened, Failure> {
         let parts = KeySource::parse(bytes).map_err(|error| self.damaged(&error.to_string()))?;
+        if matches!(parts.source, KeySource::File(_)) {
+            return self.unsealed(parts);
+        }
+        if let Some(failure) = lock(&self.unfit).as_ref().and_then(|unfit| unfit.again(bytes)) {
+            return Err(failure);
+        }
+        let opened = self.unsealed(parts);
+        *lock(&self.unfit) = opened.as_ref().err().map(|failure| Unfit::new(bytes, failure.clone()));
+        opened
+    }
+
+    fn unsealed(&self, parts: Parts<'_>) -> Result<Opened, Failure> {
         let key = self.key(&parts.source)?;
         let content = cipher::open(&key, parts.header, parts.sealed).ok_or_else(|| match parts.source {
             KeySource::File(_) => self.damaged("its key doesn't open it: either of them was changed"),

@@ -6,6 +6,7 @@ mod removal;
 mod values;
 
 pub(crate) use download::is_downloader;
+pub use own::OWN_SWITCHES;
 
 use super::{
     Access, JudgedLine, PathWord, Word, git,

@@ -25,6 +25,7 @@ pub(crate) use destructive::destructive;
 pub use git::git_folder;
 pub(crate) use glance::plainly;
 pub use glob::{matches_name, pattern_parts};
+pub use hard::OWN_SWITCHES;
 pub(crate) use hard::is_downloader;
 pub(crate) use hard::{hard_denied, hard_denied_paths};
 pub use line::{

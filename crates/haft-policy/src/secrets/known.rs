@@ -93,17 +93,32 @@ const ADDRESSES: [&str; 5] = ["-_.~", "-_.~!'()*", "-_.~!'()*;/?:@&=+$,#", "-_.*
 /// What encoders of JSON write as `\uXXXX` beside control characters: nothing, what HTML would read (Go), more of it
 /// (Gson, PHP).
 const GUARDED: [&str; 3] = ["", "<>&", "<>&='\""];
+/// Backspace and form feed have short forms of their own, which some (Go, for long) don't write.
+const LONG: [&str; 2] = ["", "\u{8}\u{c}"];
+/// What they write so from DEL on: nothing, the control characters there, all that isn't ASCII, that and DEL (Python).
+const BEYOND: [fn(char) -> bool; 4] = [
+    |_| false,
+    |letter| letter >= '\u{7f}' && letter.is_control(),
+    |letter| !letter.is_ascii(),
+    |letter| letter >= '\u{7f}',
+];
 
 /// As a JSON text holds it, without the quotes around; twice where JSON stands in JSON.
 fn json_forms(text: &str) -> Vec<String> {
     let mut forms = Vec::new();
     for hex in [Hex::Capital, Hex::Small] {
-        for guarded in GUARDED {
-            forms.push(json(text, hex, |letter| guarded.contains(letter)));
-            forms.push(json(text, hex, |letter| guarded.contains(letter) || !letter.is_ascii()));
+        for (guarded, long) in GUARDED.iter().flat_map(|guarded| LONG.map(|long| (*guarded, long))) {
+            for beyond in BEYOND {
+                let is_coded =
+                    |letter: char| guarded.contains(letter) || long.contains(letter) || beyond(letter);
+                forms.push(json(text, hex, is_coded));
+            }
         }
         forms.push(json(text, hex, |_| true));
     }
+    // Most texts have but a few.
+    forms.sort();
+    forms.dedup();
     let slashed: Vec<String> = forms.iter().map(|form| form.replace('/', "\\/")).collect();
     forms.extend(slashed);
     let twice: Vec<String> =
@@ -120,13 +135,15 @@ fn json(text: &str, hex: Hex, is_coded: impl Fn(char) -> bool) -> String {
             '\n' => Some("\\n"),
             '\r' => Some("\\r"),
             '\t' => Some("\\t"),
+            '\u{8}' => Some("\\b"),
+            '\u{c}' => Some("\\f"),
             '"' => Some("\\\""),
             '\\' => Some("\\\\"),
             _ => None,
         };
         match short {
             Some(short) if !is_coded(letter) => out.push_str(short),
-            None if !is_coded(letter) && !letter.is_control() => out.push(letter),
+            None if letter >= ' ' && !is_coded(letter) => out.push(letter),
             _ => {
                 for unit in letter.encode_utf16(&mut [0; 2]) {
                     let [high, low] = unit.to_be_bytes();
@@ -230,6 +247,23 @@ mod tests {
             assert!(known.find(text.as_bytes()).next().is_some(), "{text}");
         }
         assert!(known.find(b"p%20s%2F%3Cw").next().is_none());
+    }
+
+    #[test]
+    fn control_characters_are_found_however_json_writes_them() {
+        let known =
+            Known::new([("db".to_owned(), "p\n\u{8}\u{c}\u{7f}\u{85}w9".as_bytes().to_vec())]).unwrap();
+        for text in [
+            "p\\n\\b\\f\u{7f}\u{85}w9",
+            "p\\n\\u0008\\u000c\u{7f}\u{85}w9",
+            "p\\n\\b\\f\u{7f}\\u0085w9",
+            "p\\n\\b\\f\\u007f\\u0085w9",
+            "p\\n\\u0008\\u000C\\u007F\\u0085w9",
+            "p\\\\n\\\\b\\\\f\u{7f}\u{85}w9",
+        ] {
+            assert!(known.find(text.as_bytes()).next().is_some(), "{text:?}");
+        }
+        assert!(known.find("p\\n\\b\u{7f}\u{85}w9".as_bytes()).next().is_none());
     }
 
     #[test]

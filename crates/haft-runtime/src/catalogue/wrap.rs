@@ -3,7 +3,8 @@
 use super::RegisterError;
 use crate::intake::flagged_permission;
 use haft_core::{
-    AnyTool, Bound, BoxFuture, Cx, Effects, Failure, Flags, Output, OwnCheck, Preview, SessionView, Spec,
+    AnyTool, Bound, BoxFuture, Cx, Effects, Failure, Flags, Output, OwnCheck, Preview, Secret, SessionView,
+    Spec,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -161,6 +162,10 @@ impl Bound for Both {
 
     fn preview<'a>(&'a self, cx: &'a Cx) -> BoxFuture<'a, Result<Preview, Failure>> {
         self.outer.preview(cx)
+    }
+
+    fn variables(&self) -> Result<Vec<(String, Secret)>, Failure> {
+        self.outer.variables()
     }
 
     fn run(self: Box<Self>, cx: Cx) -> BoxFuture<'static, Result<Output, Failure>> {

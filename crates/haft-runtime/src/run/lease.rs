@@ -2,7 +2,7 @@
 
 use super::leased::Leased;
 use crate::{seal::Masks, session::Keeper};
-use haft_core::{Allowance, Cancel, Command, Effects, Failure, FailureKind, RealPath, Touch, World};
+use haft_core::{Allowance, Cancel, Command, Effects, Failure, FailureKind, RealPath, Secret, Touch, World};
 use haft_policy::Policy;
 use std::sync::Arc;
 
@@ -19,7 +19,9 @@ pub(crate) struct Terms {
     pub(crate) purpose: Purpose,
     /// What they deny to be read is left out of trees.
     pub(crate) policies: Vec<Arc<Policy>>,
-    /// Variables that every process of the call gets on top of its own.
+    /// Variables that every process of the call is given, whatever the tool says of them.
+    pub(crate) given: Vec<(String, Secret)>,
+    /// Variables that it gets on top of its own and of those.
     pub(crate) variables: Vec<(String, String)>,
     /// What its processes may do in the sandbox; none runs them outside.
     pub(crate) allowance: Option<Allowance>,
@@ -47,6 +49,7 @@ impl Terms {
             effects,
             purpose,
             policies,
+            given: Vec::new(),
             variables: Vec::new(),
             allowance: None,
             masks: Masks::default(),
@@ -212,6 +215,8 @@ impl Lease {
     /// The command as it was judged, whatever the tool says of it.
     pub(super) fn bind(&self, command: Command) -> Command {
         let mut command = command;
+        let given = self.terms.given.iter();
+        command.env.extend(given.map(|(name, value)| (name.clone(), value.reveal().to_owned())));
         command.env.extend(self.terms.variables.iter().cloned());
         command.confined.clone_from(&self.terms.allowance);
         command

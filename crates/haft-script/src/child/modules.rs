@@ -4,7 +4,10 @@
 //! authors write around their definitions, which change nothing.
 
 use super::{place::Places, strip};
-use crate::wire::{Fault, SourceFile};
+use crate::{
+    endings::{bare, ways},
+    wire::{Fault, SourceFile},
+};
 use rquickjs::{
     Ctx, Error, Module, Result,
     loader::{ImportAttributes, Loader, Resolver},
@@ -20,7 +23,6 @@ const SHAPES_CODE: &str = "export const tool = (definition) => definition;\nexpo
 const OLDER_BEFORE: &str = "const module = { exports: {} }; let exports = module.exports; const require = (name) => { throw new \
                             Error(`there is no package ${name} here; use import for files of the module`); }; ";
 const OLDER_AFTER: &str = "\nexport default module.exports;\n";
-const ENDINGS: [&str; 7] = ["", ".ts", ".js", ".mts", ".mjs", "/index.ts", "/index.js"];
 
 /// The files that there are.
 #[derive(Clone)]
@@ -78,13 +80,9 @@ impl Resolver for ModuleFiles {
             return Ok(SHAPES.to_owned());
         }
         let Some(path) = joined(base, name) else { return wrong("it leads out of the module's folder") };
-        let bare = ["ts", "js", "mts", "mjs"].into_iter().find_map(|ending| {
-            path.strip_suffix(ending).and_then(|path| path.strip_suffix('.')).map(str::to_owned)
-        });
-        let ways = ENDINGS.map(|ending| format!("{path}{ending}"));
         // Written with the ending that it would have had, once it was compiled.
-        let compiled = bare.map(|bare| format!("{bare}.ts"));
-        let found = ways.into_iter().chain(compiled).find(|path| self.find(path).is_some());
+        let compiled = bare(&path).map(|bare| format!("{bare}.ts"));
+        let found = ways(&path).into_iter().chain(compiled).find(|path| self.find(path).is_some());
         found.map_or_else(|| wrong("there is no such file in the module's folder"), Ok)
     }
 }

@@ -1,6 +1,9 @@
 //! The source files of modules, as they lie in a folder of tools.
 
-use crate::wire::SourceFile;
+use crate::{
+    endings::{SOURCE_ENDINGS, bare, ways},
+    wire::SourceFile,
+};
 use haft_core::{ContentHasher, Entry, FailureKind, FileKind, Files, PathArg, RealPath};
 use std::sync::Arc;
 
@@ -12,8 +15,6 @@ const FILES_MAX: usize = 200;
 const DEPTH_MAX: usize = 8;
 /// How many entries of a folder of tools are looked at.
 const ENTRIES_MAX: usize = 1_000;
-/// What a file of source text ends with.
-const ENDINGS: [&str; 4] = ["ts", "js", "mts", "mjs"];
 /// A folder with this file holds a tool of another kind.
 const MANIFEST: &str = "tool.json";
 
@@ -112,7 +113,7 @@ pub fn load_module(
         let all = vec![SourceFile { path: path.clone(), text }];
         return Ok(Some(ScriptModule::new(&name, shown.to_owned(), (path, all))));
     }
-    let index = ENDINGS.map(|ending| format!("index.{ending}"));
+    let index = SOURCE_ENDINGS.map(|ending| format!("index.{ending}"));
     let Some(entry) = index.into_iter().find(|name| files.peek(&real.join(name)).is_some()) else {
         return Ok(None);
     };
@@ -134,9 +135,7 @@ pub fn load_main(
     let mut all = Folder { files, root: folder, found: Vec::new(), bytes: 0 };
     all.read(folder, 1)?;
     let bare = main.trim_start_matches("./");
-    let ways =
-        ["", ".ts", ".js", ".mts", ".mjs", "/index.ts", "/index.js"].map(|ending| format!("{bare}{ending}"));
-    let entry = ways.into_iter().find(|path| all.found.iter().any(|file| file.path == *path));
+    let entry = ways(bare).into_iter().find(|path| all.found.iter().any(|file| file.path == *path));
     let entry = entry.ok_or_else(|| format!("there is no file {bare}, which \"main\" names"))?;
     Ok(ScriptModule::new(folder.file_name(), format!("{shown}/{entry}"), (entry, all.found)))
 }
@@ -146,10 +145,8 @@ fn is_source(entry: &Entry) -> bool {
 }
 
 fn has_ending(name: &str) -> bool {
-    let bare = name.rsplit_once('.').map_or(name, |(bare, _)| bare);
     // Types alone declare nothing that runs.
-    let is_typing = ending_of(bare) == Some("d");
-    ending_of(name).is_some_and(|ending| ENDINGS.contains(&ending)) && !is_typing
+    bare(name).is_some_and(|bare| ending_of(bare) != Some("d"))
 }
 
 fn ending_of(name: &str) -> Option<&str> {

@@ -11,8 +11,7 @@ const MORE_KEYS: [&str; 1] = ["OPENROUTER_API_KEY"];
 
 /// Names only: a value is never shown by this command.
 pub(super) fn model_keys(app: &App, stored: &[StoredSecret]) -> Finding {
-    let of_models =
-        app.uses().into_iter().filter(|used| used.by.starts_with("model")).map(|used| used.credential);
+    let of_models = app.model_uses().into_iter().map(|used| used.credential);
     let more = MORE_KEYS.into_iter().map(|name| Credential::Variable(name.to_owned()));
     let all: BTreeSet<Credential> = of_models.chain(more).collect();
     let is_there = |credential: &&Credential| match credential {

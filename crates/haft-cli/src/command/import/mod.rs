@@ -10,6 +10,42 @@ use haft_runtime::settings::{Added, Imported, Place, Settings, SettingsSource};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
+/// `haft import`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ImportArgs {
+    #[command(subcommand)]
+    pub(crate) what: ImportCommand,
+}
+
+/// From which tool.
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(crate) enum ImportCommand {
+    /// Permission rules and hooks of Claude Code; only shows what they come to, unless --write
+    ClaudeCode {
+        /// Write it to the settings of the same scope
+        #[arg(long)]
+        write: bool,
+        /// A settings file, or a folder that holds one [default: this workspace's and your own]
+        #[arg(long, value_name = "PATH")]
+        from: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Servers that other tools were set up with; only shows what they come to, unless --write
+    Mcp {
+        /// Write them to your own settings
+        #[arg(long)]
+        write: bool,
+        /// A list of servers [default: where other tools keep theirs]
+        #[arg(long, value_name = "FILE")]
+        from: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
 /// The flags of the command.
 pub(super) struct ImportFlags {
     /// Write it.

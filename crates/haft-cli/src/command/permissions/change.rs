@@ -1,13 +1,8 @@
 //! `haft permissions allow`, `ask`, `deny` and `revoke`.
 
-use super::{parsed, words};
+use super::{RuleArgs, parsed, words};
 use crate::{
-    app::App,
-    cli::{RuleArgs, RulePlace},
-    command::settings_file::SettingsFile,
-    print,
-    status::Status,
-    terminal::clean,
+    app::App, cli::RulePlace, command::settings_file::SettingsFile, print, status::Status, terminal::clean,
     trouble::Trouble,
 };
 use haft_core::Clock;

@@ -6,7 +6,7 @@ mod words;
 
 use crate::{
     app::{App, pins},
-    cli::{PermissionsArgs, PermissionsCommand},
+    cli::RulePlace,
     print,
     status::Status,
     terminal::clean,
@@ -16,6 +16,58 @@ use haft_policy::{Action, Rule, RuleError, RuleOrigin};
 use serde_json::json;
 
 pub(super) use words::covers;
+
+/// `haft permissions`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct PermissionsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<PermissionsCommand>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What to do with permissions.
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(crate) enum PermissionsCommand {
+    /// The mode, the rules with where they stand, and what was always allowed, denied or pinned
+    List,
+    /// Always allow by a rule, in this workspace
+    #[command(alias = "add")]
+    Allow(RuleArgs),
+    /// Always ask for what a rule covers; without a flag in your own settings for this workspace
+    Ask(RuleArgs),
+    /// Always deny by a rule, in this workspace
+    Deny(RuleArgs),
+    /// Take an "always" back
+    Revoke {
+        /// The rule as it is listed
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        rule: Option<String>,
+        /// Everything that was always allowed or denied here
+        #[arg(long)]
+        all: bool,
+    },
+    /// What a rule covers, in words, and which tools of this workspace
+    Explain {
+        /// The rule, for example `edit(./src/**)`
+        rule: String,
+    },
+    /// Let a tool run as it is now, without its question at first use
+    Pin {
+        /// The tool's name
+        tool: String,
+    },
+}
+
+/// A rule, and where it is written.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct RuleArgs {
+    /// The rule, for example `bash(cargo test *)`
+    pub(crate) rule: String,
+    #[command(flatten)]
+    pub(crate) place: RulePlace,
+}
 
 /// Lists, explains or changes.
 ///

@@ -3,14 +3,7 @@
 mod list;
 mod typed;
 
-use crate::{
-    app::App,
-    cli::{SecretArgs, SecretCommand},
-    print,
-    status::Status,
-    terminal::clean,
-    trouble::Trouble,
-};
+use crate::{app::App, print, status::Status, terminal::clean, trouble::Trouble};
 use haft_core::{Credential, Credentials, Secret, SecretName};
 use haft_os::NewKey;
 use serde_json::json;
@@ -20,6 +13,50 @@ use typed::Asking;
 const MASKED_MIN_BYTES: usize = 6;
 /// A shorter passphrase is found by trying.
 const PASSPHRASE_MIN_CHARS: usize = 8;
+
+/// `haft secret`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct SecretArgs {
+    #[command(subcommand)]
+    pub(crate) command: SecretCommand,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What to do with stored secrets.
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(crate) enum SecretCommand {
+    /// Store a value: asked for without showing it, or from standard input where that is no terminal
+    Set {
+        /// Its name, for example `work`, or whom it is for first: `model:anthropic`
+        name: String,
+        /// Only caught, to say why a value isn't taken here
+        #[arg(hide = true)]
+        rest: Vec<String>,
+    },
+    /// What is stored: names, when they changed, what names them; never a value
+    List,
+    /// Take a value away
+    Remove {
+        /// Its name as it is listed
+        name: String,
+    },
+    /// Seal all that is stored with another key
+    Rekey(RekeyArgs),
+}
+
+/// `haft secret rekey`.
+#[derive(Debug, Clone, Copy, clap::Args)]
+#[group(id = "key", required = true, multiple = false)]
+pub(crate) struct RekeyArgs {
+    /// A passphrase, asked for without showing it, or from standard input where that is no terminal
+    #[arg(long)]
+    pub(crate) passphrase: bool,
+    /// A new key in a file beside them
+    #[arg(long)]
+    pub(crate) key_file: bool,
+}
 
 /// Stores, lists, removes, or seals anew.
 ///

@@ -8,7 +8,6 @@ pub(super) use show::show;
 
 use crate::{
     app::{App, Tools},
-    cli::{ToolsArgs, ToolsCommand},
     print,
     status::Status,
 };
@@ -18,6 +17,43 @@ use serde_json::{Value, json};
 
 /// How much of a description stands in a list.
 const DESCRIPTION_MAX_CHARS: usize = 80;
+
+/// `haft tools`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ToolsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ToolsCommand>,
+    /// What is wrong with tools, folders and settings
+    #[arg(long, conflicts_with = "tokens")]
+    pub(crate) problems: bool,
+    /// What the definitions cost a model, in tokens (o200k)
+    #[arg(long)]
+    pub(crate) tokens: bool,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What of the catalogue.
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(crate) enum ToolsCommand {
+    /// All tools
+    List,
+    /// One tool: schema, flags, examples
+    Show {
+        /// Its name
+        name: String,
+    },
+    /// The tools that fit some words, best first, as they are ranked for a model
+    Search {
+        /// What the tool should do, or names; +word must occur, source:NAME, select:NAME,NAME
+        #[arg(required = true)]
+        words: Vec<String>,
+        /// At most this many
+        #[arg(long, default_value_t = 10)]
+        limit: usize,
+    },
+}
 
 /// Lists, shows or searches.
 ///

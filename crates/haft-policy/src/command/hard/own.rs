@@ -3,9 +3,13 @@
 use super::super::{JudgedLine, Simple, Word, read_only::is_among};
 use crate::Policy;
 
-/// The commands of haft that decide what it allows, and what it keeps.
-static SWITCHES: [(&str, &str); 16] = [
+/// The commands of haft that decide what it allows and what it keeps, or let a tool be known without a question: for
+/// people only. Each comes with the word or flag beside which it does so, empty where it always does.
+pub static OWN_SWITCHES: [(&str, &str); 19] = [
     ("trust", ""),
+    ("new", "tool"),
+    ("new", "extension"),
+    ("save-tool", ""),
     ("permissions", "add"),
     ("permissions", "allow"),
     ("permissions", "ask"),
@@ -15,9 +19,9 @@ static SWITCHES: [(&str, &str); 16] = [
     ("mcp", "add"),
     ("mcp", "approve"),
     ("mcp", "login"),
+    ("mcp", "logout"),
     ("mcp", "remove"),
     ("import", "--write"),
-    ("pins", "accept"),
     ("secret", "set"),
     ("secret", "remove"),
     ("secret", "rekey"),
@@ -30,13 +34,13 @@ pub(super) fn switched_off(simple: &Simple) -> Option<String> {
     }
     let words: Vec<&str> = simple.words.iter().skip(1).map(Word::text).collect();
     // A question of the inner haft would be answered by nobody.
-    if words.iter().any(|word| matches!(*word, "--yes" | "-y")) {
+    if words.iter().any(|word| *word == "--yes") {
         return Some("haft --yes answers its own questions, which is for people only".to_owned());
     }
     let has = |wanted: &str| wanted.is_empty() || words.contains(&wanted);
     // Options with values may stand before the command.
     let early: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).take(2).collect();
-    let hit = SWITCHES.iter().find(|(command, with)| early.contains(command) && has(with))?;
+    let hit = OWN_SWITCHES.iter().find(|(command, with)| early.contains(command) && has(with))?;
     Some(format!("haft {} is for people only", hit.0))
 }
 
@@ -100,6 +104,12 @@ mod tests {
                 "sudo haft trust",
                 "haft secret remove model:x",
                 "echo x | haft secret set a",
+                "haft new tool count --lang python",
+                "haft new extension pack --user",
+                "haft save-tool 3 count",
+                "haft import mcp --write",
+                "haft mcp logout x",
+                "haft call --yes bash '{}'",
             ],
             &[
                 "haft doctor",
@@ -108,6 +118,9 @@ mod tests {
                 "haft import claude-code",
                 "haft explain x",
                 "echo haft trust",
+                "haft --session new tools",
+                "haft mcp test x",
+                "haft import mcp",
             ],
         );
     }

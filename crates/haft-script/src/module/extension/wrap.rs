@@ -2,7 +2,7 @@
 
 use haft_core::{
     AnyTool, Bound, BoxFuture, Cx, Effects, Failure, Flags, Output, OwnCheck, Permission, Preview, Risk,
-    SessionView, Spec,
+    Secret, SessionView, Spec,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -94,6 +94,10 @@ impl Bound for BoundTightened {
 
     fn preview<'a>(&'a self, cx: &'a Cx) -> BoxFuture<'a, Result<Preview, Failure>> {
         self.bound.preview(cx)
+    }
+
+    fn variables(&self) -> Result<Vec<(String, Secret)>, Failure> {
+        self.bound.variables()
     }
 
     fn run(self: Box<Self>, cx: Cx) -> BoxFuture<'static, Result<Output, Failure>> {
