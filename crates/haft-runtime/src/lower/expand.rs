@@ -1,6 +1,7 @@
 //! Puts what local references mean in their place.
 
 use super::LowerError;
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
 /// References are followed no deeper than this within one another.
@@ -116,7 +117,8 @@ impl Expander<'_> {
         }
         let root = self.root;
         let meant = if let Some(pointer) = reference.strip_prefix('#') {
-            let pointer = unescaped(pointer);
+            // Written as part of an address: `%25` is a percent sign.
+            let pointer = percent_decode_str(pointer).decode_utf8_lossy();
             match pointer.strip_prefix('/') {
                 None if pointer.is_empty() => Some(root),
                 None => anchored(root, &pointer, DEPTH_MAX),
@@ -143,21 +145,6 @@ fn current(schema: &Map<String, Value>, key: &str) -> String {
         "additionalItems" if is_by_place => "items".to_owned(),
         key => key.to_owned(),
     }
-}
-
-/// A pointer as it stands in an address: `%25` is a percent sign.
-fn unescaped(pointer: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = pointer.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = (*first == b'%').then(|| after.get(..2)).flatten();
-        let byte = code
-            .and_then(|code| std::str::from_utf8(code).ok())
-            .and_then(|code| u8::from_str_radix(code, 16).ok());
-        bytes.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { after.get(2..).unwrap_or_default() } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The schema with that anchor.

@@ -397,7 +397,8 @@ mod tests {
         for _ in 0..100 {
             let table = JobTable::new(1, Numbers::Own(0.into()), &[]);
             let jobs: Vec<_> = (0..4).map(|_| endless(&table, "sleep")).collect();
-            let (start, table) = (&Barrier::new(jobs.len()), &table);
+            let start = Barrier::new(jobs.len());
+            let (start, table) = (&start, &table);
             let released = thread::scope(|scope| {
                 let threads: Vec<_> = jobs
                     .iter()
@@ -416,7 +417,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_that_becomes_a_job_is_told_without_its_secrets() {
-        let known = [("deploy".to_owned(), SECRET.into())];
+        let known = [("deploy".to_owned(), SECRET.as_bytes().to_vec())];
         let masker = Masker::new(Arc::new(Detector::new(known).unwrap()), [7; 32]);
         let policy = Policy::new(Mode::Default, RealPath::new("/w", ""));
         let setup = SessionSetup::new("s", Catalogue::new(), policy, Arc::new(Stopped));
