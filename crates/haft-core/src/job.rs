@@ -136,16 +136,22 @@ pub trait Jobs: Send + Sync {
     fn start(&self, order: JobOrder) -> BoxFuture<'_, Result<Arc<dyn Job>, Failure>>;
 
     /// All jobs that are remembered, in their order.
-    fn list(&self) -> Vec<JobView>;
+    ///
+    /// # Errors
+    /// Cancelled once the call has ended.
+    fn list(&self) -> Result<Vec<JobView>, Failure>;
 
     /// A job by its name.
     ///
     /// # Errors
-    /// Not found, with the names that there are.
+    /// Not found, with the names that there are; cancelled once the call has ended.
     fn find(&self, id: &str) -> Result<Arc<dyn Job>, Failure>;
 
     /// Jobs that have ended since and that no call has told of, each once.
-    fn ended_unseen(&self) -> Vec<JobView>;
+    ///
+    /// # Errors
+    /// Cancelled once the call has ended; then they stay untold.
+    fn ended_unseen(&self) -> Result<Vec<JobView>, Failure>;
 }
 
 /// For hosts without jobs: none is started.
@@ -162,15 +168,15 @@ impl Jobs for NoJobs {
         Box::pin(std::future::ready(Err(Failure::new(FailureKind::Unavailable, text))))
     }
 
-    fn list(&self) -> Vec<JobView> {
-        Vec::new()
+    fn list(&self) -> Result<Vec<JobView>, Failure> {
+        Ok(Vec::new())
     }
 
     fn find(&self, id: &str) -> Result<Arc<dyn Job>, Failure> {
         Err(Failure::not_found(format!("there is no job {id}: this host has none")))
     }
 
-    fn ended_unseen(&self) -> Vec<JobView> {
-        Vec::new()
+    fn ended_unseen(&self) -> Result<Vec<JobView>, Failure> {
+        Ok(Vec::new())
     }
 }

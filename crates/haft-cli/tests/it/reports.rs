@@ -33,6 +33,28 @@ fn tools_are_listed_shown_and_found() {
 }
 
 #[test]
+fn a_search_takes_names_required_words_and_sources() {
+    let place = Place::new();
+    let found = |words: &[&str]| {
+        let all: Vec<&str> = ["tools", "search", "--json"].iter().chain(words).copied().collect();
+        place.run(&all).with(0).json()
+    };
+    let names = |found: &Value| -> Vec<String> {
+        let tools = found["tools"].as_array().unwrap();
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let selected = found(&["select:grep,nosuch,glob"]);
+    assert_eq!(
+        (names(&selected), &selected["unknown"][0]),
+        (vec!["grep".into(), "glob".into()], &"nosuch".into())
+    );
+    let several = found(&["edit", "read"]);
+    assert!(several["tools"].as_array().unwrap()[..2].iter().all(|tool| tool["named"] == true), "{several}");
+    assert!(names(&found(&["source:core", "+notebook"])).contains(&"notebook_edit".to_owned()));
+    assert_eq!(names(&found(&["source:nobody", "files"])), Vec::<String>::new());
+}
+
+#[test]
 fn tokens_are_counted_by_tool_and_in_sum() {
     let counted = Place::new().run(&["tools", "--tokens", "--json"]).with(0).json();
     let tools = counted["tools"].as_array().unwrap();

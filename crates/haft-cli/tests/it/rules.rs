@@ -104,6 +104,29 @@ fn settings_that_are_damaged_ask_and_are_listed() {
 }
 
 #[test]
+fn every_built_in_tool_is_known_where_rules_are_read() {
+    let place = Place::new();
+    let listed = place.run(&["tools", "--json"]).with(0).json();
+    let core = listed.as_array().unwrap().iter().filter(|tool| tool["owner"] == "core");
+    let names: Vec<&str> = core.map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert!(names.len() > 20, "{names:?}");
+    let problems_of = |rules: Vec<String>| {
+        place.write_home("config.toml", &format!("[permissions]\nask = {rules:?}\n"));
+        let problems = place.run(&["tools", "--problems", "--json"]).with(0).json();
+        let unknown = problems.as_array().unwrap().iter().filter(|problem| {
+            problem["text"].as_str().is_some_and(|text| text.starts_with("no built-in tool is called"))
+        });
+        unknown.map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(problems_of(names.iter().map(|name| format!("{name}(x)")).collect()), "");
+    // What is known is also what a slip of the pen is mended by; a short name may be a word of its own.
+    let slips = problems_of(names.iter().map(|name| format!("{name}x(y)")).collect());
+    for name in names.iter().filter(|name| name.len() > 3) {
+        assert!(slips.contains(&format!("write \\\"{name}\\\"")), "{name} isn't proposed: {slips}");
+    }
+}
+
+#[test]
 fn a_question_that_broken_settings_raise_names_them() {
     let place = Place::new();
     place.write_home("config.toml", "[permissions\n");

@@ -1,8 +1,12 @@
 //! The immutable catalogue that one model request is made with.
 
 use super::{Offer, ToolSet};
+use crate::find::ToolIndex;
 use haft_core::Exposure;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
 
 /// Tools by name, in a stable order so that prompts cache.
 #[derive(Debug, Clone, Default)]
@@ -12,6 +16,8 @@ pub struct Snapshot {
     /// What sources are for.
     about: Arc<BTreeMap<String, String>>,
     tokens: usize,
+    /// The index of what scripts may find, made for the first that looks.
+    pub(crate) of_scripts: OnceLock<Arc<ToolIndex>>,
 }
 
 /// What a name leads to.
@@ -37,7 +43,7 @@ impl Snapshot {
         let offers: BTreeMap<_, _> = offers.map(|offer| (Arc::clone(&offer.name), offer)).collect();
         let is_sent = |offer: &&Offer| matches!(offer.spec().exposure, Exposure::Direct | Exposure::Auto);
         let tokens = offers.values().filter(is_sent).map(|offer| offer.tokens).sum();
-        Self { offers, gone, about, tokens }
+        Self { offers, gone, about, tokens, of_scripts: OnceLock::new() }
     }
 
     /// About how many tokens it costs to send all definitions that may be sent unasked.

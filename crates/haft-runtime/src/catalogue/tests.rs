@@ -232,3 +232,15 @@ fn a_snapshot_does_not_change_and_knows_what_is_gone() {
     let _again = catalogue.register(named("x", "two"), "a").unwrap();
     assert!(!catalogue.snapshot().was_offered("x"));
 }
+
+#[test]
+fn what_scripts_may_find_is_indexed_once_for_each_snapshot() {
+    let catalogue = Catalogue::new();
+    catalogue.register(named("x", "one"), "a").unwrap().keep();
+    let snapshot = catalogue.snapshot();
+    let index = snapshot.index_of_scripts();
+    assert_eq!(index.len(), 1);
+    assert!(std::ptr::eq(index, snapshot.index_of_scripts()));
+    catalogue.register(named("y", "two"), "a").unwrap().keep();
+    assert_eq!((index.len(), catalogue.snapshot().index_of_scripts().len()), (1, 2));
+}

@@ -387,13 +387,8 @@ impl Builder {
                 term.postings.push(Posting { document, worth, in_name });
             }
         }
-        let mut named: HashMap<u32, Term> = terms
-            .into_iter()
-            .enumerate()
-            .filter_map(|(at, term)| Some((u32::try_from(at).ok()?, term)))
-            .collect();
-        let terms =
-            self.stems.into_iter().filter_map(|(stem, at)| Some((stem, named.remove(&at)?))).collect();
+        let mut term = |at: u32| terms.get_mut(index(at)).map(std::mem::take);
+        let terms = self.stems.into_iter().filter_map(|(stem, at)| Some((stem, term(at)?))).collect();
         ToolIndex { weights: self.weights, entries: self.entries, terms, names: self.names }
     }
 }

@@ -66,13 +66,14 @@ impl Snapshot {
         ToolIndex::build(self.offers().filter(|offer| is_found(offer)).map(Document::of))
     }
 
-    /// An index of the tools that a script may find.
-    pub(crate) fn index_of_scripts(&self) -> ToolIndex {
+    /// An index of the tools that a script may find, made once.
+    pub(crate) fn index_of_scripts(&self) -> &ToolIndex {
         let is_callable = |offer: &&Offer| {
             let spec = offer.spec();
             spec.code_mode && (is_found(offer) || spec.exposure == Exposure::Code)
         };
-        ToolIndex::build(self.offers().filter(is_callable).map(Document::of))
+        let make = || Arc::new(ToolIndex::build(self.offers().filter(is_callable).map(Document::of)));
+        self.of_scripts.get_or_init(make)
     }
 }
 

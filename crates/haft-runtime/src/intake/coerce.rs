@@ -1,6 +1,7 @@
 //! Lossless mending of what models commonly get wrong, only where the schema rules out what was sent.
 
 use haft_core::Spec;
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 /// How deep a value is followed; deeper levels are left as they came.
@@ -100,7 +101,10 @@ fn follow<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
     let mut schema = schema;
     for _ in 0..DEPTH_MAX {
         match schema.get("$ref").and_then(Value::as_str) {
-            Some(reference) => schema = root.pointer(reference.strip_prefix('#')?)?,
+            Some(reference) => {
+                let pointer = percent_decode_str(reference.strip_prefix('#')?).decode_utf8_lossy();
+                schema = root.pointer(&pointer)?;
+            }
             None => return Some(schema),
         }
     }

@@ -5,6 +5,7 @@
 //! often a check would come to it. Counts too much rather than too little: what only may apply is counted as if it
 //! did.
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
@@ -95,34 +96,13 @@ impl<'s> Places<'s> {
         match fragment {
             "" => Some(base),
             pointer if pointer.starts_with('/') => {
-                base.pointer(&unescaped(pointer)).or_else(|| self.root.pointer(&unescaped(pointer)))
+                // Written as part of an address.
+                let pointer = percent_decode_str(pointer).decode_utf8_lossy();
+                base.pointer(&pointer).or_else(|| self.root.pointer(&pointer))
             }
             anchor => self.named.get(anchor).copied(),
         }
     }
-}
-
-/// A pointer in a reference is written as part of an address.
-fn unescaped(pointer: &str) -> String {
-    let mut bytes = Vec::with_capacity(pointer.len());
-    let mut rest = pointer.bytes();
-    while let Some(byte) = rest.next() {
-        match hex_pair(rest.clone()).filter(|_| byte == b'%') {
-            Some(code) => {
-                bytes.push(code);
-                let _ = rest.nth(1);
-            }
-            None => bytes.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// The byte that the next two hex digits stand for.
-fn hex_pair(mut ahead: std::str::Bytes<'_>) -> Option<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    let (high, low) = (digit(ahead.next()?)?, digit(ahead.next()?)?);
-    u8::try_from(high * 16 + low).ok()
 }
 
 /// Counts the steps of one check.

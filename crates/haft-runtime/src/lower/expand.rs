@@ -1,24 +1,31 @@
 //! Puts what local references mean in their place.
 
 use super::LowerError;
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
 /// References are followed no deeper than this within one another.
 const DEPTH_MAX: usize = 64;
+/// How much of what isn't a schema itself, such as listed values, is copied to where references are.
+const COPIED_MAX_BYTES: usize = 4 << 20;
 
 /// The schema without references. One that leads back to itself becomes "anything" at its second turn.
 pub(super) fn expand(schema: &Value, budget: &mut usize) -> Result<Value, LowerError> {
-    let mut expander = Expander { root: schema, budget, open: Vec::new() };
+    let mut expander = Expander { root: schema, budget, room: COPIED_MAX_BYTES, open: Vec::new() };
     expander.schema(schema, 0)
 }
 
 struct Expander<'a> {
     root: &'a Value,
     budget: &'a mut usize,
+    /// How much may still be copied to where references are.
+    room: usize,
     /// The references that are being put in place.
     open: Vec<String>,
 }
 
+/// Keywords that say something only together with one another.
+const JOINT: [&str; 6] = ["if", "then", "else", "contains", "minContains", "maxContains"];
 /// Keywords whose value is one schema.
 const ONE: [&str; 10] = [
     "items",
@@ -67,6 +74,9 @@ impl Expander<'_> {
                 other => return Ok(other),
             }
         }
+        let is_joint = |schema: &Map<String, Value>| JOINT.iter().any(|key| schema.contains_key(*key));
+        // Put side by side they would say what neither does.
+        let apart = (is_joint(&expanded) && is_joint(object)).then(|| std::mem::take(&mut expanded));
         for (key, value) in object {
             if DROPPED.contains(&key.as_str()) {
                 continue;
@@ -93,7 +103,10 @@ impl Expander<'_> {
                 }
             }
         }
-        Ok(Value::Object(expanded))
+        Ok(match apart {
+            Some(meant) => json!({"allOf": [meant, expanded]}),
+            None => Value::Object(expanded),
+        })
     }
 
     fn keyword(&mut self, key: &str, value: &Value, depth: usize) -> Result<Value, LowerError> {
@@ -106,8 +119,16 @@ impl Expander<'_> {
                 Value::Object(all.collect::<Result<_, _>>()?)
             }
             value if ONE.contains(&key) => self.schema(value, depth + 1)?,
-            value => value.clone(),
+            value => self.copy(value)?,
         })
+    }
+
+    /// A value as it is. What stands there once is as large as the schema; what is referred to may come often.
+    fn copy(&mut self, value: &Value) -> Result<Value, LowerError> {
+        if !self.open.is_empty() {
+            self.room = self.room.checked_sub(size(value)).ok_or(LowerError::TooLarge)?;
+        }
+        Ok(value.clone())
     }
 
     fn referred(&mut self, reference: &str, depth: usize) -> Result<Value, LowerError> {
@@ -116,7 +137,8 @@ impl Expander<'_> {
         }
         let root = self.root;
         let meant = if let Some(pointer) = reference.strip_prefix('#') {
-            let pointer = unescaped(pointer);
+            // Written as part of an address: `%25` is a percent sign.
+            let pointer = percent_decode_str(pointer).decode_utf8_lossy();
             match pointer.strip_prefix('/') {
                 None if pointer.is_empty() => Some(root),
                 None => anchored(root, &pointer, DEPTH_MAX),
@@ -135,6 +157,17 @@ impl Expander<'_> {
     }
 }
 
+/// About how many bytes a value takes.
+fn size(value: &Value) -> usize {
+    let within = match value {
+        Value::String(text) => text.len(),
+        Value::Array(list) => list.iter().map(size).sum(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + size(value)).sum(),
+        _ => 0,
+    };
+    within + size_of::<Value>()
+}
+
 /// The present name of a keyword: a list of items by place was once called `items`, and the rest `additionalItems`.
 fn current(schema: &Map<String, Value>, key: &str) -> String {
     let is_by_place = schema.get("items").is_some_and(Value::is_array);
@@ -143,21 +176,6 @@ fn current(schema: &Map<String, Value>, key: &str) -> String {
         "additionalItems" if is_by_place => "items".to_owned(),
         key => key.to_owned(),
     }
-}
-
-/// A pointer as it stands in an address: `%25` is a percent sign.
-fn unescaped(pointer: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = pointer.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = (*first == b'%').then(|| after.get(..2)).flatten();
-        let byte = code
-            .and_then(|code| std::str::from_utf8(code).ok())
-            .and_then(|code| u8::from_str_radix(code, 16).ok());
-        bytes.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { after.get(2..).unwrap_or_default() } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The schema with that anchor.

@@ -29,7 +29,10 @@ pub enum LowerError {
     #[error("its schema refers to {0}, which isn't there")]
     Dangling(String),
     /// References that multiply.
-    #[error("its schema has more than {NODES_MAX} parts once its references are in place; make it smaller")]
+    #[error(
+        "its schema has more than {NODES_MAX} parts, or 4 MiB of values and texts, once its references are in place; make \
+         it smaller"
+    )]
     TooLarge,
     /// Nothing that an object could be.
     #[error("its schema takes no object, and a model can only send one: {0}")]

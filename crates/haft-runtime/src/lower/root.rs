@@ -96,7 +96,8 @@ enum Required {
     None,
 }
 
-/// Puts a part's keywords into the whole.
+/// Puts a part's keywords into the whole. What only one of several forms says of its fields together doesn't hold for
+/// the others.
 fn add(whole: &mut Map<String, Value>, part: Map<String, Value>, required: Required) {
     for (key, value) in part {
         match (key.as_str(), value) {
@@ -118,12 +119,10 @@ fn add(whole: &mut Map<String, Value>, part: Map<String, Value>, required: Requi
                 }
             }
             ("required" | "type" | "title", _) => {}
-            // Fields of the other branches would be refused.
-            ("additionalProperties" | "unevaluatedProperties", Value::Bool(false))
-                if required == Required::None => {}
-            (_, value) => {
+            (_, value) if required == Required::All => {
                 whole.entry(key).or_insert(value);
             }
+            _ => {}
         }
     }
 }

@@ -21,7 +21,8 @@ fn refused(schema: &Value, dialect: Dialect) -> Vec<String> {
     faults
 }
 
-/// Gemini's `Schema` object: <https://ai.google.dev/api/caching#Schema>.
+/// Gemini's `Schema` object: <https://ai.google.dev/api/caching#Schema>. What belongs to one type is refused beside
+/// another ("only allowed for STRING type"), and so is what stands beside a union.
 const GEMINI: &str = "type format title description nullable enum maxItems minItems properties required minProperties \
                       maxProperties minLength maxLength pattern example anyOf propertyOrdering default items minimum \
                       maximum";
@@ -48,6 +49,16 @@ fn look(schema: &Value, path: &str, dialect: Dialect, faults: &mut Vec<String>) 
             None if object.contains_key("anyOf") => {}
             Some(Some(kind)) if kinds.contains(&kind) => {}
             other => fault(format!("{other:?} is no type")),
+        }
+        if object.contains_key("anyOf") && object.len() > 1 {
+            fault("something beside a union".to_owned());
+        }
+        for (key, kind) in
+            [("enum", "string"), ("items", "array"), ("properties", "object"), ("required", "object")]
+        {
+            if object.contains_key(key) && object.get("type").is_none_or(|own| own != kind) {
+                fault(format!("{key} of what is no {kind}"));
+            }
         }
         if object.get("type").is_some_and(|kind| kind == "array") && !object.contains_key("items") {
             fault("an array without items".to_owned());
@@ -151,6 +162,20 @@ fn every_keyword_is_lowered() {
         json!({"type": "string", "if": {"const": "a"}, "then": {"minLength": 1}, "else": {"maxLength": 5}}),
         json!({"type": "string", "x-own": {"any": "thing"}, "readOnly": true, "$comment": "c"}),
         json!({"title": "T", "description": "D"}),
+        json!({"enum": (0..5_000).map(|number| format!("value {number}")).collect::<Vec<_>>()}),
+        json!({"type": "integer", "enum": ["1", "2"]}),
+        json!({"type": ["integer", "boolean"], "enum": [1, true], "properties": {"a": part}, "items": part}),
+        json!({"type": ["string", "array", "null"], "anyOf": [{"minLength": 1}, {"items": part}], "description": "D"}),
+        json!({"type": "array", "anyOf": [{"items": part}, {"minItems": 2}]}),
+        json!({"type": "object", "properties": {"a": part}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}),
+        json!({"type": "string", "properties": {"a": part}, "required": ["a"], "items": part}),
+        json!({"anyOf": [{"oneOf": [part, {"type": "integer"}]}, {"type": "null"}], "description": "D"}),
+        json!({"anyOf": [{"anyOf": [part, {"type": "integer"}]}, {"type": "boolean"}, {"type": "null"}]}),
+        json!({"anyOf": [{"type": "null"}], "enum": [null]}),
+        json!({"allOf": [{"type": "string"}, {"type": "integer"}, true, false]}),
+        json!({"allOf": [{"anyOf": [part, {"type": "null"}]}, {"oneOf": [{"enum": ["a"]}, {"const": 1}]}]}),
+        json!({"items": part}),
+        json!({"properties": {"größe": true, "a\u{0}b": false, "日本": part}, "items": part}),
     ] {
         check_accepted(&property.to_string(), &within(property));
     }
@@ -214,6 +239,82 @@ fn references_are_put_in_place_and_never_fetched() {
 }
 
 #[test]
+fn references_in_circles_and_with_something_beside_them_are_put_in_place() {
+    let within = |property: Value| {
+        json!({"type": "object", "properties": {"p": property}, "$defs": {
+            "a": {"$ref": "#/$defs/b"}, "b": {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "null"}]}, "never": false,
+            "text": {"type": "string", "maxLength": 5, "enum": ["x", "y"]}, "x%+5": {"type": "integer"},
+            "if": {"if": {"const": "x"}, "then": {"maxLength": 3}},
+        }})
+    };
+    for property in [
+        json!({"$ref": "#"}),
+        json!({"$ref": "#/$defs/a"}),
+        json!({"$ref": "#/$defs/never"}),
+        json!({"$ref": "#/$defs/text", "description": "D", "maxLength": 9}),
+        json!({"$ref": "#/$defs/if", "else": {"minLength": 9}}),
+    ] {
+        check_accepted(&property.to_string(), &within(property));
+    }
+    let of =
+        |property: Value| lower(&within(property), Dialect::Plain).unwrap().schema["properties"]["p"].clone();
+    assert_eq!(of(json!({"$ref": "#/$defs/x%+5"})), json!({"type": "integer"}));
+    assert_eq!(
+        of(json!({"$ref": "#/$defs/text", "description": "D"})),
+        json!({"type": "string", "maxLength": 5, "enum": ["x", "y"], "description": "D"})
+    );
+    // An "else" is of the "if" beside it only.
+    assert_eq!(
+        of(json!({"$ref": "#/$defs/if", "else": {"minLength": 9}})),
+        json!({"allOf": [{"if": {"const": "x"}, "then": {"maxLength": 3}}, {"else": {"minLength": 9}}]})
+    );
+    let root = json!({"type": "object", "$ref": "#"});
+    assert_eq!(lower(&root, Dialect::Gemini).unwrap().schema, json!({"type": "object", "properties": {}}));
+}
+
+#[test]
+fn a_union_for_gemini_stands_alone_and_loses_neither_words_nor_null() {
+    let of = |property: Value| {
+        let schema = json!({"type": "object", "properties": {"p": property}});
+        lower(&schema, Dialect::Gemini).unwrap().schema["properties"]["p"].clone()
+    };
+    assert_eq!(
+        of(
+            json!({"description": "When", "anyOf": [{"type": "string", "format": "date-time"}, {"type": "integer"},
+                                                  {"type": "null"}]})
+        ),
+        json!({"anyOf": [{"type": "string", "format": "date-time", "description": "When", "nullable": true},
+                         {"type": "integer", "nullable": true}]})
+    );
+    assert_eq!(
+        of(
+            json!({"type": "object", "oneOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"b": {"type": "string"}}}]})
+        ),
+        json!({"anyOf": [{"type": "object", "properties": {"a": {"type": "string"}}},
+                         {"type": "object", "properties": {"b": {"type": "string"}}}]})
+    );
+    // What is left of a union is what it was about.
+    assert_eq!(
+        of(json!({"anyOf": [{"oneOf": [{"type": "string"}, {"type": "integer"}]}, {"type": "null"}]})),
+        json!({"anyOf": [{"type": "string", "nullable": true}, {"type": "integer", "nullable": true}]})
+    );
+    let needs = of(
+        json!({"type": "object", "properties": {"a": {"type": "string"}}, "anyOf": [{"required": ["a"]}]}),
+    );
+    assert_eq!((&needs["type"], &needs["required"]), (&json!("object"), &json!(["a"])));
+}
+
+#[test]
+fn what_only_one_form_says_of_its_fields_together_doesnt_hold_for_the_others() {
+    let forms = json!({"type": "object", "anyOf": [
+        {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "minProperties": 2, "propertyNames": {"maxLength": 1}},
+        {"properties": {"long": {"type": "string"}}, "required": ["long"]},
+    ]});
+    let lowered = lower(&forms, Dialect::Plain).unwrap().schema;
+    assert!(compile(&lowered).unwrap().is_valid(&json!({"long": "x"})), "{lowered}");
+}
+
+#[test]
 fn references_that_multiply_and_depth_without_end_are_bounded() {
     let mut definitions = Map::new();
     for level in 0..40 {
@@ -224,6 +325,13 @@ fn references_that_multiply_and_depth_without_end_are_bounded() {
     definitions.insert("l40".to_owned(), json!({"type": "string"}));
     let bomb = json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/l0"}}, "$defs": definitions});
     assert_eq!(lower(&bomb, Dialect::Gemini), Err(LowerError::TooLarge));
+    // Few parts, each of them long.
+    let long: Vec<String> = (0..1_000).map(|number| format!("{number:0>100}")).collect();
+    let copies: Map<String, Value> =
+        (0..1_000).map(|number| (format!("p{number}"), json!({"$ref": "#/$defs/long"}))).collect();
+    let heavy = json!({"type": "object", "properties": copies, "$defs": {"long": {"enum": long}}});
+    assert_eq!(lower(&heavy, Dialect::Plain), Err(LowerError::TooLarge));
+    check_accepted("once", &json!({"type": "object", "properties": {"p": {"enum": long}}}));
     let mut deep = json!({"type": "string"});
     for _ in 0..100 {
         deep = json!({"type": "object", "properties": {"x": deep}});
@@ -246,6 +354,44 @@ fn names_that_cannot_be_sent_come_back_as_they_are() {
     assert!(lower(&schema, Dialect::OpenAi).unwrap().keys.is_empty());
 }
 
+#[test]
+fn a_name_is_turned_back_only_where_it_is_a_propertys() {
+    let schema = json!({"type": "object", "properties": {
+        "a b": {"type": "string"},
+        "env": {"type": "object", "additionalProperties": {"type": "string"}},
+        "list": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"properties": {"c d": {}}}]}},
+        "map": {"type": "object", "additionalProperties": {"properties": {"c d": {}}}},
+    }, "dependentRequired": {"env": ["a b"]}});
+    let keys = lower(&schema, Dialect::Anthropic).unwrap().keys;
+    let sent = json!({
+        "a_b": "1", "env": {"a_b": "mine"}, "list": ["x", {"c_d": 1, "a_b": 2}], "map": {"a_b": {"c_d": 3}},
+    });
+    let real = json!({
+        "a b": "1", "env": {"a_b": "mine"}, "list": ["x", {"c d": 1, "a_b": 2}], "map": {"a_b": {"c d": 3}},
+    });
+    assert_eq!(keys.raise(sent), real);
+    assert_eq!(keys.raise(json!("no object")), json!("no object"));
+    let nested = json!({"type": "object", "properties": {"in": {
+        "type": "object", "properties": {"a b": {}, "c": {}}, "dependentRequired": {"a b": ["c"], "c": ["a b"]},
+    }}});
+    let lowered = lower(&nested, Dialect::Anthropic).unwrap();
+    let dependent = &lowered.schema["properties"]["in"]["dependentRequired"];
+    assert_eq!(dependent, &json!({"a_b": ["c"], "c": ["a_b"]}));
+}
+
+#[test]
+fn however_many_names_are_alike_each_has_one_of_its_own() {
+    let names: Vec<String> = (0..2_000).map(|number| format!("{}{number}", "é".repeat(70))).collect();
+    let properties: Map<String, Value> = names.iter().map(|name| (name.clone(), json!(true))).collect();
+    let schema = json!({"type": "object", "properties": properties});
+    let lowered = lower(&schema, Dialect::Gemini).unwrap();
+    let sent = lowered.schema["properties"].as_object().unwrap();
+    assert!(sent.len() == names.len() && refused(&lowered.schema, Dialect::Gemini).is_empty());
+    let input = Value::from_iter(sent.keys().map(|name| (name.clone(), json!(1))));
+    let raised = lowered.keys.raise(input);
+    assert!(names.iter().all(|name| raised.get(name).is_some()));
+}
+
 /// Schemas with most of what changes when they are lowered.
 fn schemas() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -260,9 +406,12 @@ fn schemas() -> impl Strategy<Value = Value> {
     let object = prop::collection::btree_map("[abc]", leaf, 0..3).prop_flat_map(|properties| {
         let names: Vec<String> = properties.keys().cloned().collect();
         let properties = Value::from_iter(properties);
-        (prop::sample::subsequence(names.clone(), 0..=names.len()), any::<bool>()).prop_map(
-            move |(required, closed)| {
+        (prop::sample::subsequence(names.clone(), 0..=names.len()), any::<bool>(), 0..3).prop_map(
+            move |(required, closed, least)| {
                 let mut object = json!({"type": "object", "properties": properties, "required": required});
+                if least > 0 {
+                    object["minProperties"] = json!(least);
+                }
                 if closed {
                     object["additionalProperties"] = json!(false);
                 }
@@ -281,6 +430,45 @@ fn schemas() -> impl Strategy<Value = Value> {
     prop_oneof![object, union].prop_map(|mut schema| {
         schema["$defs"] = json!({"short": {"type": "string", "maxLength": 1}});
         schema
+    })
+}
+
+/// Schemas in which anything may stand beside anything.
+fn odd_schemas() -> impl Strategy<Value = Value> {
+    let leaf = prop::sample::select(vec![
+        json!(true),
+        json!(false),
+        json!({}),
+        json!({"type": "string", "minLength": 1, "format": "uri"}),
+        json!({"type": ["integer", "null"], "minimum": 2}),
+        json!({"type": ["string", "array", "object"]}),
+        json!({"type": "array"}),
+        json!({"const": null}),
+        json!({"enum": ["a", "b"]}),
+        json!({"enum": [1, "a", null]}),
+        json!({"type": "integer", "enum": ["1"]}),
+        json!({"$ref": "#/$defs/short"}),
+        json!({"$ref": "#", "description": "D"}),
+        json!({"required": ["a", "gone"], "additionalProperties": false}),
+        json!({"patternProperties": {"^x": true}, "default": {"a": 1}, "nullable": true}),
+    ]);
+    leaf.prop_recursive(4, 24, 3, |inner| {
+        let list = prop::collection::vec(inner.clone(), 1..3);
+        let named = prop::collection::btree_map("[a é_]{0,3}", inner.clone(), 0..3);
+        let union = prop::sample::select(vec!["anyOf", "oneOf", "allOf", "prefixItems"]);
+        prop_oneof![
+            (union, list).prop_map(|(key, list)| json!({(key): list})),
+            named.prop_map(|named| json!({"properties": named})),
+            inner.clone().prop_map(|one| json!({"items": one})),
+            inner.clone().prop_map(|one| json!({"additionalProperties": one, "not": {"type": "null"}})),
+            (inner.clone(), inner).prop_map(|(one, other)| match (one, other) {
+                (Value::Object(mut one), Value::Object(other)) => {
+                    one.extend(other);
+                    Value::Object(one)
+                }
+                (one, _) => one,
+            }),
+        ]
     })
 }
 
@@ -314,6 +502,24 @@ proptest! {
         }
         if let Ok(lowered) = lower(&schema, Dialect::Gemini) {
             prop_assert_eq!(refused(&lowered.schema, Dialect::Gemini), Vec::<String>::new());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// Whatever stands in a schema, what is sent of it is taken.
+    #[test]
+    fn what_is_sent_is_accepted_everywhere(property in odd_schemas()) {
+        let short = json!({"type": "string", "maxLength": 1});
+        let schema = json!({"type": "object", "properties": {"p": property}, "$defs": {"short": short}});
+        prop_assume!(compile(&schema).is_ok());
+        for dialect in ALL {
+            if let Ok(lowered) = lower(&schema, dialect) {
+                prop_assert_eq!(refused(&lowered.schema, dialect), Vec::<String>::new(), "{}", lowered.schema);
+                prop_assert!(compile(&lowered.schema).is_ok(), "{}", lowered.schema);
+            }
         }
     }
 }

@@ -18,13 +18,6 @@ fn narrow(schema: Value) -> Value {
         return json!({"type": "string", "description": "any value, as JSON"});
     };
     let mut notes = Vec::new();
-    merge_all(&mut schema);
-    if let Some(one) = schema.remove("oneOf") {
-        schema.entry("anyOf").or_insert(one);
-    }
-    if let Some(value) = schema.remove("const") {
-        schema.entry("enum").or_insert_with(|| json!([value]));
-    }
     nullable(&mut schema);
     kinds(&mut schema);
     values(&mut schema, &mut notes);
@@ -41,6 +34,9 @@ fn narrow(schema: Value) -> Value {
     if let Some(patterns) = schema.remove("patternProperties") {
         notes.push(format!("fields by pattern: {patterns}"));
     }
+    if schema.get("type").is_some_and(|kind| kind != "object") {
+        schema.remove("properties");
+    }
     if let Some(Value::Object(properties)) = schema.remove("properties") {
         let narrowed: Map<String, Value> =
             properties.into_iter().map(|(name, property)| (name, narrow(property))).collect();
@@ -50,19 +46,71 @@ fn narrow(schema: Value) -> Value {
         schema.remove("required");
     }
     if let Some(Value::Array(branches)) = schema.remove("anyOf") {
-        let branches: Vec<Value> = branches.into_iter().map(narrow).collect();
-        schema.insert("anyOf".to_owned(), Value::Array(branches));
+        if !["properties", "items", "enum"].iter().any(|key| schema.contains_key(*key)) {
+            note(&mut schema, &notes);
+            return union(schema, branches);
+        }
+        notes.push(format!("any of: {}", Value::Array(branches)));
     }
     schema.retain(|key, _| GEMINI_KEYWORDS.contains(&key.as_str()));
     note(&mut schema, &notes);
-    if !schema.contains_key("type") && !schema.contains_key("anyOf") {
-        let kind = if schema.contains_key("properties") { "object" } else { "string" };
+    if !schema.contains_key("type") {
+        let kind = [("properties", "object"), ("items", "array")]
+            .into_iter()
+            .find_map(|(key, kind)| schema.contains_key(key).then_some(kind))
+            .unwrap_or("string");
         schema.insert("type".to_owned(), json!(kind));
+        if kind != "array" {
+            schema.remove("items");
+        }
         if kind == "string" && !schema.contains_key("enum") {
             note(&mut schema, &["any value, as JSON".to_owned()]);
         }
     }
     Value::Object(schema)
+}
+
+/// A union, beside which Gemini takes nothing: what was said beside it goes to its branches.
+fn union(schema: Map<String, Value>, branches: Vec<Value>) -> Value {
+    let mut narrowed = Vec::new();
+    for mut branch in branches {
+        if let (Some(kind), Some(branch)) = (schema.get("type"), branch.as_object_mut()) {
+            branch.entry("type").or_insert_with(|| kind.clone());
+        }
+        match narrow(branch) {
+            Value::Object(mut branch) if branch.contains_key("anyOf") => {
+                if let Some(Value::Array(inner)) = branch.remove("anyOf") {
+                    narrowed.extend(inner);
+                }
+            }
+            branch => narrowed.push(branch),
+        }
+    }
+    if let Some(nullable) = schema.get("nullable") {
+        for branch in narrowed.iter_mut().filter_map(Value::as_object_mut) {
+            branch.insert("nullable".to_owned(), nullable.clone());
+        }
+    }
+    let said = schema.get("description").and_then(Value::as_str);
+    if let (Some(said), Some(first)) = (said, narrowed.first_mut().and_then(Value::as_object_mut)) {
+        let text = match first.get("description").and_then(Value::as_str) {
+            Some(own) => format!("{said} ({own})"),
+            None => said.to_owned(),
+        };
+        first.insert("description".to_owned(), Value::String(text));
+    }
+    json!({"anyOf": narrowed})
+}
+
+/// What is said in several ways, in one.
+fn settle(schema: &mut Map<String, Value>) {
+    merge_all(schema);
+    if let Some(one) = schema.remove("oneOf") {
+        schema.entry("anyOf").or_insert(one);
+    }
+    if let Some(value) = schema.remove("const") {
+        schema.entry("enum").or_insert_with(|| json!([value]));
+    }
 }
 
 /// Parts that must all hold, put into one where they don't contradict each other.
@@ -84,8 +132,30 @@ fn merge_all(schema: &mut Map<String, Value>) {
     }
 }
 
-/// `null` among types, branches or values becomes a flag.
+/// `null` among types, branches or values becomes a flag, and the only branch that is left the schema itself.
 fn nullable(schema: &mut Map<String, Value>) {
+    let mut has_null = false;
+    loop {
+        settle(schema);
+        has_null |= without_null(schema);
+        let Some(Value::Array(branches)) = schema.get_mut("anyOf") else { break };
+        let [Value::Object(only)] = branches.as_mut_slice() else { break };
+        let only = std::mem::take(only);
+        schema.remove("anyOf");
+        for (key, value) in only {
+            schema.entry(key).or_insert(value);
+        }
+    }
+    if schema.get("anyOf").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+        schema.remove("anyOf");
+    }
+    if has_null {
+        schema.insert("nullable".to_owned(), json!(true));
+    }
+}
+
+/// Takes `null` out; whether it was there.
+fn without_null(schema: &mut Map<String, Value>) -> bool {
     let mut has_null = false;
     if let Some(Value::Array(kinds)) = schema.get_mut("type") {
         let before = kinds.len();
@@ -96,13 +166,6 @@ fn nullable(schema: &mut Map<String, Value>) {
         let before = branches.len();
         branches.retain(|branch| branch.get("type").is_none_or(|kind| kind != "null"));
         has_null |= branches.len() < before;
-        if let [Value::Object(only)] = branches.as_mut_slice() {
-            let only = std::mem::take(only);
-            schema.remove("anyOf");
-            for (key, value) in only {
-                schema.entry(key).or_insert(value);
-            }
-        }
     }
     if let Some(Value::Array(values)) = schema.get_mut("enum") {
         let before = values.len();
@@ -113,9 +176,7 @@ fn nullable(schema: &mut Map<String, Value>) {
         schema.insert("type".to_owned(), json!("string"));
         has_null = true;
     }
-    if has_null {
-        schema.insert("nullable".to_owned(), json!(true));
-    }
+    has_null
 }
 
 /// Several types become several branches.
@@ -140,8 +201,9 @@ fn kinds(schema: &mut Map<String, Value>) {
                     Value::Object(branch)
                 })
                 .collect();
-            for kind in several {
-                for key in belonging(kind.as_str().unwrap_or_default()) {
+            // What is said of other types says nothing here.
+            for kind in several.iter().filter_map(Value::as_str).chain(["number", "array", "object"]) {
+                for key in belonging(kind) {
                     schema.remove(*key);
                 }
             }
@@ -162,12 +224,13 @@ fn belonging(kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// Gemini lists texts only.
+/// Gemini lists texts only, and for what is a text only.
 fn values(schema: &mut Map<String, Value>, notes: &mut Vec<String>) {
     let Some(Value::Array(values)) = schema.get("enum") else { return };
+    let may_be_text = schema.get("type").is_none_or(|kind| kind == "string");
     if values.is_empty() {
         schema.remove("enum");
-    } else if values.iter().all(Value::is_string) {
+    } else if may_be_text && values.iter().all(Value::is_string) {
         schema.entry("type").or_insert_with(|| json!("string"));
     } else {
         let listed: Vec<String> = values.iter().map(Value::to_string).collect();
@@ -225,7 +288,9 @@ fn items(schema: &mut Map<String, Value>, notes: &mut Vec<String>) {
         };
         schema.insert("items".to_owned(), items);
     }
-    if schema.get("type").is_some_and(|kind| kind == "array") && !schema.contains_key("items") {
+    if schema.get("type").is_some_and(|kind| kind != "array") {
+        schema.remove("items");
+    } else if schema.contains_key("type") && !["items", "anyOf"].iter().any(|key| schema.contains_key(*key)) {
         schema.insert("items".to_owned(), json!({"type": "string", "description": "any value, as JSON"}));
     }
 }

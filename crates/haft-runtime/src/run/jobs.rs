@@ -77,12 +77,9 @@ impl LeasedJobs {
         let command = self.lease.bind(command);
         // Said as it is found when the command starts.
         let confined = command.confined.as_ref().and_then(|_| self.processes.sandbox());
-        let mut shown = line.to_string();
-        self.session.masks().text(&mut shown);
         let setup = JobSetup {
             call: self.call.clone(),
             line: Arc::clone(line),
-            shown: shown.into(),
             confined,
             output: self.captures.lasting(Shape::HeadTail),
             sink: Arc::clone(&self.sink),
@@ -119,8 +116,9 @@ impl Jobs for LeasedJobs {
         Box::pin(self.launch(order))
     }
 
-    fn list(&self) -> Vec<JobView> {
-        self.session.job_table().list()
+    fn list(&self) -> Result<Vec<JobView>, Failure> {
+        self.lease.alive()?;
+        Ok(self.session.job_table().list())
     }
 
     fn find(&self, id: &str) -> Result<Arc<dyn Job>, Failure> {
@@ -129,8 +127,9 @@ impl Jobs for LeasedJobs {
         Ok(Arc::new(self.lend(job, false)))
     }
 
-    fn ended_unseen(&self) -> Vec<JobView> {
-        self.session.job_table().ended_unseen()
+    fn ended_unseen(&self) -> Result<Vec<JobView>, Failure> {
+        self.lease.alive()?;
+        Ok(self.session.job_table().ended_unseen())
     }
 }
 

@@ -26,8 +26,6 @@ const SETTLED_AFTER: Duration = Duration::from_millis(200);
 pub(crate) struct JobSetup {
     pub(crate) call: CallId,
     pub(crate) line: Arc<str>,
-    /// The same, secrets masked.
-    pub(crate) shown: Arc<str>,
     pub(crate) confined: Option<Confined>,
     /// Where its output goes.
     pub(crate) output: Lasting,
@@ -43,7 +41,6 @@ pub(crate) struct JobSetup {
 pub(crate) struct SessionJob {
     call: CallId,
     line: Arc<str>,
-    shown: Arc<str>,
     folder: String,
     confined: Option<Confined>,
     is_kept: bool,
@@ -76,8 +73,6 @@ struct State {
     is_condemned: bool,
     /// Whether its end was told.
     is_told: bool,
-    /// How often it printed; counts so that those who wait look again.
-    pieces: u64,
 }
 
 struct Ended {
@@ -98,7 +93,6 @@ impl SessionJob {
         let job = Arc::new(Self {
             call: setup.call,
             line: setup.line,
-            shown: setup.shown,
             folder: command.cwd.absolute(),
             confined: setup.confined,
             is_kept: command.keep,
@@ -175,7 +169,8 @@ impl SessionJob {
         if let Some(sink) = sink {
             sink.progress(Progress::PartialOutput(String::from_utf8_lossy(bytes).into_owned()));
         }
-        self.state.send_modify(|state| state.pieces = state.pieces.wrapping_add(1));
+        // Nothing else about it is another; those who wait look again.
+        self.state.send_modify(|_| {});
     }
 
     fn end(&self, how: Result<Exit, Failure>, ran: Duration) {
@@ -198,9 +193,9 @@ impl SessionJob {
         &self.call
     }
 
-    /// Its line, secrets masked.
-    pub(crate) fn shown(&self) -> &Arc<str> {
-        &self.shown
+    /// Its line as it was written.
+    pub(crate) fn line(&self) -> &str {
+        &self.line
     }
 
     /// Whether it outlives the session.
@@ -300,7 +295,11 @@ impl SessionJob {
     /// # Cancellation
     /// Safe.
     pub(crate) async fn wait(&self, wait: &JobWait, cancel: &Cancel) -> Waited {
-        let limit = wait.limit.and_then(|limit| Instant::now().checked_add(limit));
+        let limit = at(wait.limit.and_then(|limit| Instant::now().checked_add(limit)));
+        // Set anew for each look, so that a command that prints without end makes no timer for each piece.
+        let look = sleep_until(Instant::now());
+        let cancelled = cancel.fired();
+        tokio::pin!(cancelled, limit, look);
         let wanted = wait.text.as_deref().map(|text| Want::of(self, text));
         let mut changes = self.state.subscribe();
         let was_released = changes.borrow().id.is_some();
@@ -317,15 +316,18 @@ impl SessionJob {
             if wanted.as_ref().is_some_and(Want::has_come) {
                 return Waited::Said;
             }
-            let look = self.next_look(wait);
+            let next = self.next_look(wait);
+            if let Some(next) = next {
+                look.as_mut().reset(next);
+            }
             tokio::select! {
                 biased;
-                () = cancel.fired() => return Waited::Cancelled,
+                () = &mut cancelled => return Waited::Cancelled,
                 // Before what a command that never stops printing would always have ready.
-                () = at(limit) => return Waited::Limit,
+                () = &mut limit => return Waited::Limit,
                 // The sender lives as long as this.
                 _ = changes.changed() => {}
-                () = at(look) => {
+                () = &mut look, if next.is_some() => {
                     if self.has_paused(wait) {
                         return Waited::Paused;
                     }

@@ -56,24 +56,12 @@ impl JobTable {
         }
     }
 
-    /// Whether there may be one more.
+    /// Whether there may be one more now; the next one may have taken the place a moment later.
     ///
     /// # Errors
     /// Unavailable, with the jobs that there are.
     pub(crate) fn has_room(&self) -> Result<(), Failure> {
-        let running = self.table().running();
-        if running.len() < self.limit {
-            return Ok(());
-        }
-        Err(Failure::new(
-            FailureKind::Unavailable,
-            format!(
-                "{} jobs run already, which is the limit here: {}. Stop one with job (action=stop), or wait for one to \
-                 end",
-                running.len(),
-                running.join(", ")
-            ),
-        ))
+        self.table().has_room(self.limit)
     }
 
     /// Makes a command a job, and gives its name.
@@ -81,10 +69,12 @@ impl JobTable {
     /// # Errors
     /// As [`JobTable::has_room`] and [`SessionJob::release`].
     fn release(&self, job: &SessionJob) -> Result<Arc<str>, Failure> {
-        self.has_room()?;
+        // Held until the place is taken, so that no two take the last one.
+        let mut table = self.table();
+        table.has_room(self.limit)?;
         let id: Arc<str> = format!("job-{}", self.numbers.next()).into();
         job.release(Arc::clone(&id))?;
-        self.table().shorten();
+        table.shorten();
         Ok(id)
     }
 
@@ -172,6 +162,22 @@ impl Table {
         self.jobs.iter().find(|job| job.id().is_some_and(|own| *own == *id))
     }
 
+    fn has_room(&self, limit: usize) -> Result<(), Failure> {
+        let running = self.running();
+        if running.len() < limit {
+            return Ok(());
+        }
+        Err(Failure::new(
+            FailureKind::Unavailable,
+            format!(
+                "{} jobs run already, which is the limit here: {}. Stop one with job (action=stop), or wait for one to \
+                 end",
+                running.len(),
+                running.join(", ")
+            ),
+        ))
+    }
+
     fn running(&self) -> Vec<String> {
         let running = self.jobs.iter().filter(|job| !job.has_ended());
         running.filter_map(|job| job.id()).map(|id| id.to_string()).collect()
@@ -214,11 +220,16 @@ impl Session {
 
     /// A job as people may see it.
     fn shown(&self, job: JobView) -> JobView {
-        let mut line = job.line.to_string();
-        self.masks().text(&mut line);
         let mut unfinished = job.unfinished;
         self.masks().text(&mut unfinished);
-        JobView { line: line.into(), unfinished, ..job }
+        JobView { line: self.shown_line(&job.line), unfinished, ..job }
+    }
+
+    /// A line with its secrets masked.
+    fn shown_line(&self, line: &str) -> Arc<str> {
+        let mut shown = line.to_owned();
+        self.masks().text(&mut shown);
+        shown.into()
     }
 
     /// Ends all jobs and waits until nothing of them is left; those to be kept are let go instead. Gives the jobs that
@@ -236,8 +247,9 @@ impl Session {
         let _ = timeout(END_TIMEOUT, futures::future::join_all(ends)).await;
         let mut left = Vec::new();
         for job in kept {
-            left.push(self.shown(job.view()));
-            self.log_job_end(job, "kept", None);
+            let view = job.view();
+            self.log_job_end(job, "kept", None, millis(view.ran));
+            left.push(self.shown(view));
             job.abandon();
         }
         left
@@ -251,11 +263,11 @@ impl Session {
     /// Makes a command a job, and says so.
     pub(crate) fn release(&self, job: &SessionJob) -> Result<Arc<str>, Failure> {
         let id = self.jobs.release(job)?;
-        let (pid, kept) = (job.pid(), job.is_kept());
+        let (pid, kept, line) = (job.pid(), job.is_kept(), self.shown_line(job.line()));
         self.bus().publish(|| Event::JobStarted {
             job: Arc::clone(&id),
             call: job.call().clone(),
-            line: Arc::clone(job.shown()),
+            line: Arc::clone(&line),
             pid,
             kept,
         });
@@ -264,7 +276,7 @@ impl Session {
             job: Arc::clone(&id),
             call: job.call().clone(),
             run: self.run_number(),
-            line: job.shown().to_string(),
+            line: line.to_string(),
             pid,
             kept,
         });
@@ -280,22 +292,140 @@ impl Session {
             Err(_) => "failed",
         };
         let status = how.as_ref().ok().map(|exit| exit.status);
-        self.log_job_end(job, word, status);
+        let duration_ms = millis(ran);
+        self.log_job_end(job, word, status, duration_ms);
         let Some(id) = job.id() else { return };
-        let duration_ms = u64::try_from(ran.as_millis()).unwrap_or(u64::MAX);
         self.bus().publish(|| Event::JobEnded { job: id, call: job.call().clone(), status, duration_ms });
     }
 
-    fn log_job_end(&self, job: &SessionJob, how: &str, status: Option<Status>) {
+    fn log_job_end(&self, job: &SessionJob, how: &str, status: Option<Status>, duration_ms: u64) {
         let Some(id) = job.id() else { return };
-        let ran = job.view().ran;
         // Best effort: without it, the job counts as interrupted when the session is opened again.
         let _ = self.record(LogEntry::JobEnded {
             job: id,
             call: job.call().clone(),
             how: how.to_owned(),
             status,
-            duration_ms: u64::try_from(ran.as_millis()).unwrap_or(u64::MAX),
+            duration_ms,
         });
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        catalogue::Catalogue,
+        seal::{CaptureSlot, SpillStore},
+        session::{JobSetup, SessionSetup},
+    };
+    use haft_core::{
+        BoxFuture, Cancel, Capture, Clock, Command, Processes, Progress, RealPath, Shape, Sink, Stdio,
+    };
+    use haft_policy::{
+        Mode, Policy,
+        secrets::{Detector, Masker},
+    };
+    use std::{future::pending, sync::Barrier, thread, time::SystemTime};
+
+    const SECRET: &str = "hunter2-hunter2";
+
+    /// Starts what never ends.
+    struct Endless;
+
+    impl Processes for Endless {
+        fn locate(&self, _: &str) -> Option<String> {
+            None
+        }
+
+        fn run<'a>(
+            &'a self,
+            _: Command,
+            _: &'a Cancel,
+            _: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
+        ) -> BoxFuture<'a, Result<Exit, Failure>> {
+            Box::pin(pending())
+        }
+    }
+
+    /// A clock that stands still.
+    struct Stopped;
+
+    impl Clock for Stopped {
+        fn now(&self) -> SystemTime {
+            SystemTime::UNIX_EPOCH
+        }
+    }
+
+    /// Shows nobody anything.
+    struct Unseen;
+
+    impl Sink for Unseen {
+        fn progress(&self, _: Progress) {}
+
+        fn capture(&self, shape: Shape) -> Box<dyn Capture> {
+            slot().open(shape)
+        }
+    }
+
+    fn slot() -> CaptureSlot {
+        CaptureSlot::new(SpillStore::new(None, "s"), CallId::outer(1), 1_000)
+    }
+
+    fn endless(table: &JobTable, line: &str) -> Arc<SessionJob> {
+        let setup = JobSetup {
+            call: CallId::outer(1),
+            line: line.into(),
+            confined: None,
+            output: slot().lasting(Shape::HeadTail),
+            sink: Arc::new(Unseen),
+            processes: Arc::new(Endless),
+            gone: Cancel::new(),
+        };
+        let command = Command::new(vec!["sleep".to_owned()], RealPath::new("/w", ""));
+        let job = SessionJob::start(setup, command, |_, _, _| {});
+        table.add(&job);
+        job
+    }
+
+    #[tokio::test]
+    async fn no_two_commands_take_the_last_place() {
+        for _ in 0..100 {
+            let table = JobTable::new(1, Numbers::Own(0.into()), &[]);
+            let jobs: Vec<_> = (0..4).map(|_| endless(&table, "sleep")).collect();
+            let start = Barrier::new(jobs.len());
+            let (start, table) = (&start, &table);
+            let released = thread::scope(|scope| {
+                let threads: Vec<_> = jobs
+                    .iter()
+                    .map(|job| {
+                        scope.spawn(move || {
+                            start.wait();
+                            table.release(job).is_ok()
+                        })
+                    })
+                    .collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).filter(|is_job| *is_job).count()
+            });
+            assert_eq!(released, 1);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_line_that_becomes_a_job_is_told_without_its_secrets() {
+        let known = [("deploy".to_owned(), SECRET.as_bytes().to_vec())];
+        let masker = Masker::new(Arc::new(Detector::new(known).unwrap()), [7; 32]);
+        let policy = Policy::new(Mode::Default, RealPath::new("/w", ""));
+        let setup = SessionSetup::new("s", Catalogue::new(), policy, Arc::new(Stopped));
+        let session = Session::open(SessionSetup { masker: Some(Arc::new(masker)), ..setup }).unwrap();
+        let mut events = session.events();
+        let job = endless(session.job_table(), &format!("serve --token {SECRET}"));
+        session.release(&job).unwrap();
+        let Some(Event::JobStarted { line, .. }) = events.try_next() else { panic!("nothing is told") };
+        assert!(line.starts_with("serve --token ") && !line.contains(SECRET), "{line}");
     }
 }

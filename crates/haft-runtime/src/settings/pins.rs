@@ -103,20 +103,17 @@ impl SavedPin {
 
     /// Whether nothing but its name is another: all its parts are there, and one says the name.
     fn is_renamed(&self, now: &[PinnedPart]) -> bool {
-        let rest = |parts: &[PinnedPart]| -> Vec<PinnedPart> {
-            parts.iter().filter(|part| part.name != NAME).cloned().collect()
-        };
-        let has_name = |parts: &[PinnedPart]| parts.iter().any(|part| part.name == NAME);
-        has_name(&self.parts) && has_name(now) && rest(&self.parts) == rest(now)
+        let is_named = named(&self.parts, NAME).is_some() && named(now, NAME).is_some();
+        let rest = |part: &&PinnedPart| part.name != NAME;
+        is_named && self.parts.iter().filter(rest).eq(now.iter().filter(rest))
     }
 
     fn changes_to(&self, now: &[PinnedPart]) -> String {
-        let named = |parts: &[PinnedPart], name: &str| parts.iter().find(|part| part.name == name).cloned();
         let mut lines = Vec::new();
         for part in now {
             let before = named(&self.parts, &part.name);
-            if before.as_ref() != Some(part) {
-                lines.push(change(&part.name, before.as_ref(), Some(part)));
+            if before != Some(part) {
+                lines.push(change(&part.name, before, Some(part)));
             }
         }
         for part in &self.parts {
@@ -138,6 +135,10 @@ impl SavedPin {
         let written = serde_json::to_vec(self).map_or(0, |bytes| bytes.len());
         written.saturating_add(LAYOUT_BYTES.saturating_mul(self.parts.len().saturating_add(1)))
     }
+}
+
+fn named<'p>(parts: &'p [PinnedPart], name: &str) -> Option<&'p PinnedPart> {
+    parts.iter().find(|part| part.name == name)
 }
 
 /// What a tool is remembered by: two owners may have a tool of the same name, one after the other.

@@ -1,11 +1,12 @@
 //! Tools that aren't sent, and how a model comes by them.
 
 use crate::kit::{probe, session_of};
-use haft_core::{Exposure, Outcome};
+use haft_core::{Exposure, FailureKind, Outcome};
 use haft_policy::Action;
 use haft_runtime::{
     Session, SessionSetup, ToolSet,
     find::{Deferral, tool_search},
+    tool_help,
 };
 use haft_test::{Harness, HarnessSetup};
 use serde_json::{Value, json};
@@ -59,6 +60,31 @@ async fn case_f44_a_call_of_a_deferred_tool_by_its_exact_name_runs_and_loads_it(
     let kit = catalogue(HarnessSetup::default());
     assert_eq!(kit.call("drop_node", json!({})).await.outcome, Outcome::Completed);
     assert_eq!(sent(kit.session()), ["drop_node", "plain", "tool_search"]);
+}
+
+#[tokio::test]
+async fn a_tool_that_was_looked_up_is_described_whole_and_sent_from_then_on() {
+    let kit = catalogue(HarnessSetup::default());
+    kit.register_core(vec![tool_help(kit.catalogue())]);
+    let text = kit.call("tool_help", json!({"name": "find_node"})).await.output.joined_text();
+    for part in ["find_node (by test:find_node)", "permission: runs without asking", "input schema: {"] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+    assert_eq!(sent(kit.session()), ["find_node", "plain", "tool_help", "tool_search"]);
+    let ended = kit.call("tool_help", json!({"name": "drop_noed"})).await;
+    assert_eq!(ended.outcome, Outcome::Failed { kind: FailureKind::NotFound });
+    assert!(ended.output.joined_text().contains("drop_node"), "{}", ended.output.joined_text());
+    assert!(!sent(kit.session()).contains(&"drop_node".to_owned()));
+}
+
+#[tokio::test]
+async fn select_loads_all_it_names_and_says_which_there_are_not() {
+    let kit = catalogue(HarnessSetup::default());
+    let query = json!({"query": "select:find_node,drop-node,nosuch", "limit": 1});
+    let text = kit.call("tool_search", query).await.output.joined_text();
+    assert!(text.contains("find_node (by") && text.contains("drop_node (by"), "{text}");
+    assert!(text.ends_with("There is no tool named nosuch."), "{text}");
+    assert_eq!(sent(kit.session()), ["drop_node", "find_node", "plain", "tool_search"]);
 }
 
 #[tokio::test]

@@ -4,11 +4,13 @@ use crate::kit::{Listener, log_of, probe};
 use haft_core::{Input, Outcome, Request};
 use haft_runtime::LogEntry;
 use haft_test::Harness;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
+use tokio::sync::mpsc::unbounded_channel;
 
 /// A tool that says its input back, and how often it ran.
 fn echo(kit: &Harness, name: &str, schema: Value) -> Arc<AtomicUsize> {
@@ -196,6 +198,85 @@ async fn case_f36_what_a_lowered_schema_lets_through_is_refused_before_the_tool_
     }
     assert_eq!(kit.call("open", json!({"path": "a"})).await.outcome, Outcome::Completed);
     assert_eq!(ran.load(Ordering::Relaxed), 1);
+}
+
+/// Schemas of which something can't be said to one provider or another.
+fn schemas() -> impl Strategy<Value = Value> {
+    let property = prop::sample::select(vec![
+        json!({"type": "string"}),
+        json!({"type": "integer", "exclusiveMinimum": 1, "multipleOf": 2}),
+        json!({"type": ["boolean", "null"]}),
+        json!({"const": "a"}),
+        json!({"enum": ["a", 2]}),
+        json!({"type": "array", "items": {"type": "string"}, "uniqueItems": true, "contains": {"const": "x"}}),
+    ]);
+    let further = vec![
+        json!({"required": ["a"]}),
+        json!({"additionalProperties": false}),
+        json!({"minProperties": 2}),
+        json!({"dependentRequired": {"a": ["b"]}}),
+        json!({"not": {"required": ["c"]}}),
+        json!({"if": {"required": ["a"]}, "then": {"required": ["b"]}}),
+        json!({"patternProperties": {"^b": {"type": "string"}}}),
+        json!({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}),
+        json!({"anyOf": [{"properties": {"a": {"const": "a"}}}, {"properties": {"b": {"minimum": 2}}}]}),
+        json!({"allOf": [{"properties": {"c": {"maxLength": 1}}}]}),
+    ];
+    let properties = prop::collection::btree_map("[abc]", property, 1..4);
+    (properties, prop::sample::subsequence(further, 0..4)).prop_map(|(properties, further)| {
+        let mut schema = json!({"type": "object", "properties": properties});
+        for (key, value) in further.iter().filter_map(Value::as_object).flatten() {
+            schema[key] = value.clone();
+        }
+        schema
+    })
+}
+
+fn inputs() -> impl Strategy<Value = Vec<Value>> {
+    let value = prop::sample::select(vec![
+        json!("a"),
+        json!("bb"),
+        json!("2"),
+        json!(1),
+        json!(2),
+        json!(true),
+        json!(null),
+        json!(["x"]),
+        json!(["x", "x"]),
+        json!("[\"x\"]"),
+    ]);
+    let input = prop::collection::btree_map("[abc]", value, 0..4).prop_map(Value::from_iter);
+    prop::collection::vec(input, 1..8)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// However little of a schema a provider was sent, a tool is given only what fits all of it.
+    #[test]
+    fn what_reaches_a_tool_fits_the_whole_schema(schema in schemas(), inputs in inputs()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let kit = Harness::new();
+            let (say, mut said) = unbounded_channel();
+            let tool = probe("odd").with(|spec| spec.with_input_schema(schema.clone()));
+            kit.register(tool.run(move |input, _| {
+                drop(say.send(input));
+                async { Ok("ran") }
+            }));
+            for input in inputs {
+                let outcome = kit.call("odd", input.clone()).await.outcome;
+                match said.try_recv() {
+                    Ok(reached) => prop_assert!(jsonschema::is_valid(&schema, &reached), "{reached} reached {schema}"),
+                    Err(_) => {
+                        prop_assert_eq!(outcome, Outcome::Invalid);
+                        prop_assert!(!jsonschema::is_valid(&schema, &input), "{input} fits {schema}");
+                    }
+                }
+            }
+            Ok::<(), TestCaseError>(())
+        })?;
+    }
 }
 
 #[tokio::test]

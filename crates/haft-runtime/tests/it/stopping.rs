@@ -159,6 +159,9 @@ async fn what_a_tool_does_after_its_call_is_refused() {
     let late = cx.world.files.write(&at, b"late", &WriteMode::New);
     assert_eq!(late.unwrap_err().kind, FailureKind::Cancelled);
     assert!(!kit.path("late.txt").exists());
+    // Whoever heard of jobs here would hear of them in the place of a call that can tell.
+    assert_eq!(cx.jobs.list().unwrap_err().kind, FailureKind::Cancelled);
+    assert_eq!(cx.jobs.ended_unseen().unwrap_err().kind, FailureKind::Cancelled);
     listener.assert_ended_once(&ended);
 }
 

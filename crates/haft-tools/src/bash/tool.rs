@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     job::{ended_meanwhile, how_to_go_on, kept},
-    program::{Ending, gaps, reported_cwd, seconds, timed_out, with_partial},
+    program::{Ending, gaps, noted, reported_cwd, seconds, timed_out, with_partial},
 };
 use haft_core::{
     Captured, Command, Cx, Effects, Exit, Failure, FailureKind, Job, JobOrder, JobView, JobWait, Output,
@@ -197,7 +197,7 @@ impl Run<'_> {
         let (view, captured) = (self.job.view(), self.job.read()?);
         match view.end {
             Some(Ok(exit)) if exit.reason == StopReason::Itself => {
-                Ok(completed(&exit, captured, self.place, view.ran, &self.news()))
+                Ok(completed(&exit, captured, self.place, view.ran, &self.news()?))
             }
             Some(Ok(exit)) if exit.reason == StopReason::Deadline => {
                 Err(with_partial(self.timed_out(), captured))
@@ -241,23 +241,16 @@ impl Run<'_> {
         }
         notes.extend(kept(&view));
         notes.extend(view.confined.as_ref().filter(|confined| !confined.is_whole()).map(gaps));
-        notes.extend(self.news());
+        notes.extend(self.news()?);
         notes.push(how_to_go_on(&view));
-        let mut text = captured.text.clone();
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        for note in &notes {
-            let _ = writeln!(text, "[{note}]");
-        }
-        text.push_str(&standing(&view));
+        let text = noted(captured.text, &notes, &standing(&view));
         let output = Output::text(text).with_metadata(metadata(&view));
         Ok(Output { shape: Shape::HeadTail, truncation: captured.truncation, ..output })
     }
 
     /// Jobs that ended while nobody looked.
-    fn news(&self) -> Vec<String> {
-        ended_meanwhile(&self.cx.jobs.ended_unseen())
+    fn news(&self) -> Result<Vec<String>, Failure> {
+        Ok(ended_meanwhile(&self.cx.jobs.ended_unseen()?))
     }
 
     fn timed_out(&self) -> Failure {

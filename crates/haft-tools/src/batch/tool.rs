@@ -1,9 +1,9 @@
 //! The tool `batch`.
 
 use super::input::BatchInput;
-use crate::tool_use::{asked, kind_of};
+use crate::tool_use::{asked, dispatcher};
 use futures::future::join_all;
-use haft_core::{Block, Cx, Effects, Ended, Exposure, Failure, Output, Risk, SessionView, Spec, Tool};
+use haft_core::{Block, Cx, Effects, Ended, Failure, Output, SessionView, Spec, Tool};
 use serde_json::json;
 use std::fmt::Write;
 
@@ -16,15 +16,7 @@ impl Tool for BatchTool {
     type Output = Output;
 
     fn spec(&self) -> Spec {
-        Spec::new("batch", include_str!("prompt.md").trim_end())
-            .with_category("meta")
-            .with_risk(Risk::Safe)
-            .read_only()
-            .concurrency_safe()
-            .long_running()
-            .with_capabilities(&["tool.meta"])
-            .with_exposure(Exposure::Deferred)
-            .with_display("⧉", "Calling")
+        dispatcher("batch", include_str!("prompt.md").trim_end()).with_display("⧉", "Calling")
     }
 
     fn effects(&self, _: &BatchInput, _: &dyn SessionView) -> Effects {
@@ -42,7 +34,7 @@ impl Tool for BatchTool {
 
 /// The results one after another, each under a line that says how its call ended.
 fn output(all: &[Ended]) -> Output {
-    let failed = all.iter().filter(|ended| kind_of(&ended.outcome).is_some()).count();
+    let failed = all.iter().filter(|ended| !ended.outcome.is_completed()).count();
     let mut content = Vec::new();
     let mut text = String::new();
     for ended in all {

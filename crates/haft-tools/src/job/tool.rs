@@ -4,7 +4,7 @@ use super::{
     input::{Action, JobInput, TIMEOUT_MAX_MS},
     say::{name, notes, row, stands},
 };
-use crate::program::{Ending, seconds, with_partial};
+use crate::program::{Ending, noted, seconds, with_partial};
 use haft_core::{
     Captured, Confined, Cx, Effects, Exposure, Failure, Flags, Job, JobView, JobWait, Output, OwnCheck,
     PathArg, Permission, Preview, Risk, SessionView, Shape, Spec, StopReason, Tool, Touch, Waited, Why,
@@ -116,7 +116,7 @@ impl Tool for JobTool {
 
     async fn run(&self, input: JobInput, cx: &Cx) -> Result<Output, Failure> {
         if input.action == Action::List {
-            return Ok(list(cx));
+            return list(cx);
         }
         let job = cx.jobs.find(input.id())?;
         match input.action {
@@ -128,17 +128,17 @@ impl Tool for JobTool {
     }
 }
 
-fn list(cx: &Cx) -> Output {
-    let jobs = cx.jobs.list();
+fn list(cx: &Cx) -> Result<Output, Failure> {
+    let jobs = cx.jobs.list()?;
     // All of them are told of here.
-    drop(cx.jobs.ended_unseen());
+    drop(cx.jobs.ended_unseen()?);
     let rows: Vec<String> = jobs.iter().map(row).collect();
     let text = if rows.is_empty() {
         "There are no jobs; bash with background=true starts one.".to_owned()
     } else {
         rows.join("\n")
     };
-    Output::text(text).with_metadata(json!({ "jobs": jobs.len() }))
+    Ok(Output::text(text).with_metadata(json!({ "jobs": jobs.len() })))
 }
 
 async fn wait(input: &JobInput, job: &dyn Job, cx: &Cx) -> Result<Output, Failure> {
@@ -203,8 +203,7 @@ fn shown(job: &dyn Job, before: Captured, more: &[String]) -> Result<Output, Fai
         ending.text()
     } else {
         told.extend(notes(&view));
-        told.push(format!("{} {}", name(&view), stands(&view)));
-        noted(output, &told)
+        noted(output, &told, &format!("[{} {}]", name(&view), stands(&view)))
     };
     let output = Output::text(text).with_metadata(metadata(&view));
     Ok(Output { shape: Shape::HeadTail, truncation, ..output })
@@ -216,15 +215,6 @@ fn cause(reason: StopReason) -> &'static str {
         StopReason::Deadline => ": its timeout had passed, and it was stopped",
         StopReason::Cancelled => ": it was stopped",
     }
-}
-
-fn noted(mut text: String, notes: &[String]) -> String {
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
-    }
-    let notes: Vec<String> = notes.iter().map(|note| format!("[{note}]")).collect();
-    text.push_str(&notes.join("\n"));
-    text
 }
 
 fn metadata(view: &JobView) -> serde_json::Value {

@@ -1,6 +1,9 @@
 //! How the end of a command is told; pure.
 
-use super::hint::{BARRED, hint, kept};
+use super::{
+    hint::{BARRED, hint, kept},
+    note::noted,
+};
 use crate::glob::counted;
 use haft_core::{Confined, Exit, Status, looks_barred};
 use serde_json::{Value, json};
@@ -29,17 +32,7 @@ pub(crate) struct Ending<'a> {
 impl Ending<'_> {
     /// The output, then a note a line, the status last.
     pub(crate) fn text(&self) -> String {
-        let mut text = self.output.to_owned();
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        for note in self.notes() {
-            text.push('[');
-            text.push_str(&note);
-            text.push_str("]\n");
-        }
-        text.push_str(&self.status());
-        text
+        noted(self.output.to_owned(), &self.notes(), &self.status())
     }
 
     fn notes(&self) -> Vec<String> {

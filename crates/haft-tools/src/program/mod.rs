@@ -6,11 +6,13 @@
 mod ask;
 mod ending;
 mod hint;
+mod note;
 mod shown;
 
 pub(crate) use ask::{Answer, ask, pass_on};
 pub(crate) use ending::{Ending, gaps, reported_cwd, seconds, status};
 pub(crate) use hint::BARRED_ELSEWHERE;
+pub(crate) use note::noted;
 pub(crate) use shown::{Shown, show, timed_out, with_partial};
 
 /// A session that knows nothing, for tests of what tools state.

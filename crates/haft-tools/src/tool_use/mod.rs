@@ -4,4 +4,4 @@ mod input;
 mod tool;
 
 pub(crate) use input::ToolUseInput;
-pub(crate) use tool::{ToolUseTool, asked, kind_of};
+pub(crate) use tool::{ToolUseTool, asked, dispatcher};

@@ -18,16 +18,9 @@ impl Tool for ToolUseTool {
     type Output = Output;
 
     fn spec(&self) -> Spec {
-        Spec::new("tool_use", include_str!("prompt.md").trim_end())
+        dispatcher("tool_use", include_str!("prompt.md").trim_end())
             .with_input_aliases("tool", &["name", "tool_name"])
             .with_input_aliases("input", &["arguments", "args", "parameters"])
-            .with_category("meta")
-            .with_risk(Risk::Safe)
-            .read_only()
-            .concurrency_safe()
-            .long_running()
-            .with_capabilities(&["tool.meta"])
-            .with_exposure(Exposure::Deferred)
             .with_display("↪", "Calling")
     }
 
@@ -47,6 +40,18 @@ impl Tool for ToolUseTool {
     }
 }
 
+/// The declaration of a tool that only makes other calls: what they do is judged for each of them.
+pub(crate) fn dispatcher(name: &str, prompt: &str) -> Spec {
+    Spec::new(name, prompt)
+        .with_category("meta")
+        .with_risk(Risk::Safe)
+        .read_only()
+        .concurrency_safe()
+        .long_running()
+        .with_capabilities(&["tool.meta"])
+        .with_exposure(Exposure::Deferred)
+}
+
 /// The request for a call.
 ///
 /// # Errors
@@ -64,7 +69,7 @@ pub(crate) fn asked(input: &ToolUseInput) -> Result<Request, Failure> {
 }
 
 /// As what kind of failure an outcome is passed on; none where the tool returned.
-pub(crate) fn kind_of(outcome: &Outcome) -> Option<FailureKind> {
+fn kind_of(outcome: &Outcome) -> Option<FailureKind> {
     match outcome {
         Outcome::Completed => None,
         Outcome::Failed { kind } => Some(*kind),

@@ -414,6 +414,10 @@ async fn a_job_that_ends_while_nobody_looks_is_told_of_once() {
     });
     assert_eq!(of_jobs.collect::<Vec<_>>(), [(id.clone(), true), (id.clone(), true)]);
     let (lines, _) = read_log(&**kit.state(), "test").unwrap();
+    let logged_time = lines.iter().find_map(|line| match &line.entry {
+        LogEntry::JobEnded { duration_ms, .. } => Some(*duration_ms),
+        _ => None,
+    });
     let logged: Vec<String> = lines
         .into_iter()
         .filter_map(|line| match line.entry {
@@ -423,6 +427,11 @@ async fn a_job_that_ends_while_nobody_looks_is_told_of_once() {
         })
         .collect();
     assert_eq!(logged, ["echo up; read x < gate; echo last words; exit 4", "ended"]);
+    let took = heard.iter().find_map(|event| match event {
+        Event::JobEnded { duration_ms, .. } => Some(*duration_ms),
+        _ => None,
+    });
+    assert_eq!(took, logged_time, "the log and those who listen are told of one time");
 }
 
 #[tokio::test(flavor = "multi_thread")]
