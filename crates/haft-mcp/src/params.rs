@@ -1,7 +1,11 @@
 //! The parameters that are read here; of a tool's arguments only the text.
 
-use crate::{era::Meta, fault::Fault, frame::Asked};
-use serde::{Deserialize, Deserializer};
+use crate::{
+    era::Meta,
+    fault::Fault,
+    frame::{Asked, present},
+};
+use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 
 /// Parameters of any request.
@@ -33,11 +37,6 @@ pub(crate) struct Params<'a> {
     input_responses: Option<&'a RawValue>,
     /// Which call the answers are for.
     pub(crate) request_state: Option<String>,
-}
-
-/// Tells `null` from nothing.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&'de RawValue>::deserialize(deserializer).map(Some)
 }
 
 impl<'a> Params<'a> {
