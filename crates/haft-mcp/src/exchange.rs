@@ -9,6 +9,7 @@ use crate::{
 };
 use futures::future::try_join_all;
 use haft_core::BoxFuture;
+use haft_runtime::{EventStream, Session};
 use serde_json::{Map, Value, json};
 use std::{
     pin::pin,
@@ -16,7 +17,7 @@ use std::{
 };
 use tokio::{
     sync::{Notify, oneshot},
-    time::sleep,
+    time::{Instant, sleep, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -37,6 +38,13 @@ pub(crate) struct Caller {
     pub(crate) meta: Map<String, Value>,
     /// Where its messages go.
     pub(crate) via: Arc<dyn Reach>,
+}
+
+impl Caller {
+    /// Whether it wants to hear what happens.
+    fn wants_news(&self) -> bool {
+        self.token.is_some() || self.level.is_some()
+    }
 }
 
 /// What waiting for a call led to.
@@ -69,7 +77,12 @@ struct State {
     progress: Option<f64>,
     /// Under which the call waits for its client, and how often it did.
     ticket: Option<Ticket>,
-    is_parked: bool,
+    /// Until when the client may stay away; none while it waits itself.
+    parked_until: Option<Instant>,
+    /// Where the call happens, until somebody wants to hear of it.
+    session: Option<Arc<Session>>,
+    /// What happens since then, until whoever tells of it has taken it.
+    heard: Option<EventStream>,
 }
 
 /// Requests that are answered together.
@@ -108,7 +121,9 @@ impl Exchange {
             refusal: None,
             progress: None,
             ticket: None,
-            is_parked: false,
+            parked_until: None,
+            session: None,
+            heard: None,
         };
         Arc::new(Self {
             cancel: ending.child_token(),
@@ -152,7 +167,7 @@ impl Exchange {
             let before = state.ticket.unwrap_or(Ticket { number, round: 0 });
             let ticket = Ticket { round: before.round + 1, ..before };
             state.ticket = Some(ticket);
-            state.is_parked = true;
+            state.parked_until = Some(Instant::now() + PARK_TIMEOUT);
             ticket
         };
         self.changed.notify_waiters();
@@ -163,11 +178,13 @@ impl Exchange {
     pub(crate) fn resume(&self, round: u64, caller: Caller, answers: &Map<String, Value>) -> bool {
         {
             let mut state = self.lock();
-            if !state.is_parked || state.ticket.is_none_or(|ticket| ticket.round != round) {
+            if !state.is_parked() || state.ticket.is_none_or(|ticket| ticket.round != round) {
                 return false;
             }
-            state.is_parked = false;
+            state.parked_until = None;
             state.caller = caller;
+            // Before the call goes on, so that nothing it says is missed.
+            state.hear();
             state.take_in(answers);
         }
         self.changed.notify_waiters();
@@ -184,18 +201,20 @@ impl Exchange {
         self.lock().open.iter().any(|question| question.whose == Whose::Servers)
     }
 
-    /// Waits until the client has stayed away for too long.
+    /// Waits until the client has stayed away for too long, whatever else is asked meanwhile.
     pub(crate) async fn left_alone(&self) {
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
-            if !self.is_parked() {
+            let until = self.lock().parked_until;
+            let Some(until) = until else {
                 changed.await;
                 continue;
-            }
+            };
             tokio::select! {
-                () = sleep(PARK_TIMEOUT) => return,
+                biased;
                 () = changed => {}
+                () = sleep_until(until) => return,
             }
         }
     }
@@ -206,7 +225,7 @@ impl Exchange {
             loop {
                 let mut changed = pin!(self.changed.notified());
                 changed.as_mut().enable();
-                if !self.is_parked() {
+                if !self.lock().is_parked() {
                     return;
                 }
                 changed.await;
@@ -223,10 +242,32 @@ impl Exchange {
         self.lock().caller.era
     }
 
-    /// Whether whoever waits wants to hear what happens.
-    pub(crate) fn wants_news(&self) -> bool {
-        let state = self.lock();
-        state.caller.token.is_some() || state.caller.level.is_some()
+    /// Has what happens in the call's session heard from when whoever waits wants it: now, or once it comes back.
+    pub(crate) fn hear(&self, session: &Arc<Session>) {
+        let mut state = self.lock();
+        state.session = Some(Arc::clone(session));
+        state.hear();
+    }
+
+    /// What happens since somebody wanted to hear of it; waits until then, and gives it once.
+    ///
+    /// # Cancellation
+    /// Safe: what is heard stays here.
+    pub(crate) async fn heard(&self) -> EventStream {
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            let heard = self.heard_so_far();
+            match heard {
+                Some(heard) => return heard,
+                None => changed.await,
+            }
+        }
+    }
+
+    /// The same without waiting.
+    pub(crate) fn heard_so_far(&self) -> Option<EventStream> {
+        self.lock().heard.take()
     }
 
     /// Says one step of progress in words, counted on from the last.
@@ -237,10 +278,6 @@ impl Exchange {
         let next = format!("{next:.0}").parse().unwrap_or(Value::Null);
         let step = Map::from_iter([("progress".to_owned(), next), ("message".to_owned(), json!(message))]);
         state.progress(&step);
-    }
-
-    fn is_parked(&self) -> bool {
-        self.lock().is_parked
     }
 
     /// Puts requests to a client of the modern era.
@@ -326,7 +363,7 @@ impl Front for Exchange {
         let level = line.get("level").and_then(Value::as_str).and_then(Level::parse);
         let state = self.lock();
         let is_wanted = state.caller.level.is_some_and(|least| level.is_some_and(|level| level >= least));
-        if is_wanted && !state.is_parked {
+        if is_wanted && !state.is_parked() {
             state.caller.via.offer(encode::note("notifications/message", line));
         }
     }
@@ -348,7 +385,7 @@ impl State {
         if let Some(ended) = self.ended.take() {
             return Some(Turn::Ended(ended));
         }
-        if self.is_parked || self.open.iter().all(|question| question.is_shown) {
+        if self.is_parked() || self.open.iter().all(|question| question.is_shown) {
             return None;
         }
         let mut requests = Map::new();
@@ -359,6 +396,19 @@ impl State {
             }
         }
         Some(Turn::Asks(requests))
+    }
+
+    fn is_parked(&self) -> bool {
+        self.parked_until.is_some()
+    }
+
+    /// Hears from now on what happens, where that is wanted.
+    fn hear(&mut self) {
+        if self.caller.wants_news()
+            && let Some(session) = self.session.take()
+        {
+            self.heard = Some(session.events());
+        }
     }
 
     fn open(
@@ -417,7 +467,7 @@ impl State {
     }
 
     fn progress(&mut self, step: &Map<String, Value>) {
-        let Some(token) = self.caller.token.clone().filter(|_| !self.is_parked) else { return };
+        let Some(token) = self.caller.token.clone().filter(|_| !self.is_parked()) else { return };
         let Some(number) = step.get("progress").and_then(Value::as_f64) else { return };
         if self.progress.is_some_and(|last| number <= last) {
             return;
@@ -460,5 +510,58 @@ struct Withdrawn<'a> {
 impl Drop for Withdrawn<'_> {
     fn drop(&mut self) {
         self.exchange.lock().open.retain(|question| question.number != self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{outbox::Outbox, reach::Pipe};
+    use futures::FutureExt;
+    use tokio::{io::sink, time::timeout};
+
+    fn exchange() -> Arc<Exchange> {
+        let caller = Caller {
+            era: Era::Modern,
+            capabilities: Map::from_iter([("elicitation".to_owned(), json!({}))]),
+            level: None,
+            token: None,
+            meta: Map::new(),
+            via: Arc::new(Pipe(Arc::new(Outbox::open(sink()).0))),
+        };
+        Exchange::new(caller, Map::new(), Asks::default(), &CancellationToken::new())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_may_stay_away_as_long_whatever_else_is_asked_meanwhile() {
+        let exchange = exchange();
+        let parked = Instant::now();
+        exchange.park(1);
+        let more = async {
+            for _ in 0..70 {
+                sleep(PARK_TIMEOUT / 7).await;
+                let question = Map::from_iter([("q".to_owned(), json!({"method": "elicitation/create"}))]);
+                assert_eq!(exchange.ask(question).now_or_never(), None);
+            }
+        };
+        tokio::select! {
+            () = exchange.left_alone() => {}
+            () = more => panic!("it is waited for still"),
+        }
+        assert!(parked.elapsed() < PARK_TIMEOUT * 2, "{:?}", parked.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_came_back_may_stay_away_again() {
+        let exchange = exchange();
+        let first = exchange.park(1);
+        let mut waits = pin!(exchange.left_alone());
+        assert!(timeout(PARK_TIMEOUT / 2, waits.as_mut()).await.is_err());
+        let caller = exchange.lock().caller.clone();
+        assert!(exchange.resume(first.round, caller, &Map::new()));
+        assert!(timeout(PARK_TIMEOUT, waits.as_mut()).await.is_err(), "it is here");
+        exchange.park(1);
+        assert!(timeout(PARK_TIMEOUT / 2, waits.as_mut()).await.is_err());
+        timeout(PARK_TIMEOUT, waits).await.unwrap();
     }
 }
