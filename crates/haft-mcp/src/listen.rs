@@ -62,8 +62,13 @@ impl Listening {
     /// Tells of changes until the client cancels, and then nothing more, or until the server ends: then the result.
     pub(crate) async fn run(self, peer: &Peer, place: &Place) -> Option<String> {
         let Self { wanted, mut changes, via } = self;
-        let (accepted, _held) = accepted(&peer.office, wanted).await;
         let id = place.raw_id.as_str();
+        let (accepted, _held) = tokio::select! {
+            biased;
+            () = place.cancelled.cancelled() => return None,
+            () = peer.leaving.cancelled() => return Some(encode::unsubscribed(id, &peer.office.server)),
+            accepted = accepted(&peer.office, wanted) => accepted,
+        };
         let params = Map::from_iter([("notifications".to_owned(), accepted.to_json())]);
         via.push(encode::told(id, "notifications/subscriptions/acknowledged", params)).ok()?;
         loop {
