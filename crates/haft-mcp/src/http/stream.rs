@@ -2,6 +2,7 @@
 //! numbered from 1, and kept until they were taken; where they can be asked for again, a while longer.
 
 use crate::reach::{Reach, Reply};
+use hyper::body::Bytes;
 use std::{
     collections::VecDeque,
     io,
@@ -37,7 +38,8 @@ pub(super) struct Stream {
 
 #[derive(Default)]
 struct State {
-    events: VecDeque<Arc<str>>,
+    /// UTF-8, the reply at the end.
+    events: VecDeque<Bytes>,
     /// The number of the first that is kept, less one.
     dropped: u64,
     /// The last that was taken.
@@ -47,13 +49,14 @@ struct State {
     reader: Option<u64>,
     last_reader: u64,
     is_closed: bool,
-    reply: Option<Reply>,
+    /// What HTTP says with the reply, where there was one.
+    status: Option<u16>,
 }
 
 /// What a stream begins with.
 pub(super) enum First {
     /// The reply, and nothing before it.
-    Reply(Reply),
+    Reply { text: Bytes, status: u16 },
     /// Nothing: the client no longer wants it.
     Nothing,
     /// More than that, or it takes longer.
@@ -62,7 +65,7 @@ pub(super) enum First {
 
 /// What comes next for a reader.
 pub(super) enum Next {
-    Event(Arc<str>),
+    Event(Bytes),
     /// Nothing yet.
     Wait,
     /// Nothing more, or another reader has it now.
@@ -95,14 +98,14 @@ impl Stream {
     }
 
     /// Waits for the reply, whatever else is said.
-    pub(super) async fn reply(&self) -> Option<Reply> {
+    pub(super) async fn reply(&self) -> First {
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
             {
-                let mut state = self.lock();
+                let state = self.lock();
                 if state.is_closed {
-                    return state.reply.take();
+                    return state.reply().unwrap_or(First::Nothing);
                 }
             }
             changed.await;
@@ -184,12 +187,16 @@ impl Stream {
 
 impl State {
     fn first(&self) -> Option<First> {
-        match (&self.reply, self.is_closed) {
-            (Some(reply), true) if self.events.len() == 1 => Some(First::Reply(reply.clone())),
+        match (self.status, self.is_closed) {
+            (Some(_), true) if self.events.len() == 1 => self.reply(),
             (None, true) if self.events.is_empty() => Some(First::Nothing),
             _ if self.events.is_empty() => None,
             _ => Some(First::Stream),
         }
+    }
+
+    fn reply(&self) -> Option<First> {
+        Some(First::Reply { text: self.events.back()?.clone(), status: self.status? })
     }
 
     fn waiting(&self) -> u64 {
@@ -199,7 +206,7 @@ impl State {
 
     fn waits(&self, text: &str) -> bool {
         let untaken = usize::try_from(self.waiting()).unwrap_or(usize::MAX);
-        self.events.iter().rev().take(untaken).any(|event| event.as_ref() == text)
+        self.events.iter().rev().take(untaken).any(|event| event == text)
     }
 
     /// A message was taken; what isn't kept goes, and of what is the oldest.
@@ -208,7 +215,7 @@ impl State {
             return;
         }
         let at = usize::try_from(number - self.dropped - 1).unwrap_or(usize::MAX);
-        self.kept_bytes += self.events.get(at).map_or(0, |event| event.len());
+        self.kept_bytes += self.events.get(at).map_or(0, Bytes::len);
         self.taken = number;
         while self.dropped < self.taken && (!is_kept || self.kept_bytes > KEPT_MAX_BYTES) {
             let Some(event) = self.events.pop_front() else { return };
@@ -243,9 +250,9 @@ impl Reach for Stream {
                 return;
             }
             state.is_closed = true;
-            if let Some(reply) = reply {
-                state.events.push_back(reply.text.as_str().into());
-                state.reply = Some(reply);
+            if let Some(Reply { text, status }) = reply {
+                state.events.push_back(text.into());
+                state.status = Some(status);
             }
         }
         self.changed.notify_waiters();
@@ -269,7 +276,7 @@ mod tests {
     fn texts(stream: &Stream, mut after: u64, reader: u64) -> Vec<String> {
         let mut seen = Vec::new();
         while let Next::Event(event) = stream.next(after, reader) {
-            seen.push(event.to_string());
+            seen.push(String::from_utf8(event.to_vec()).unwrap());
             after += 1;
         }
         seen
@@ -279,7 +286,9 @@ mod tests {
     async fn a_reply_alone_is_no_stream() {
         let alone = Stream::new(KEPT);
         alone.close(Some(reply("r")));
-        assert!(matches!(alone.first(Duration::ZERO).await, First::Reply(first) if first == reply("r")));
+        let first = alone.first(Duration::ZERO).await;
+        assert!(matches!(first, First::Reply { text, status: 200 } if text == "r"));
+        assert!(matches!(alone.reply().await, First::Reply { text, .. } if text == "r"), "it is kept");
         let more = Stream::new(KEPT);
         more.offer("p".to_owned());
         more.close(Some(reply("r")));
