@@ -17,7 +17,10 @@ impl About {
 
     /// The same text for the same request in another spelling, without what belongs to one of its rounds.
     pub(crate) fn identity(&self) -> String {
-        let mut fields: Map<String, Value> = serde_json::from_str(&self.params).unwrap_or_default();
+        let Ok(mut fields) = serde_json::from_str::<Map<String, Value>>(&self.params) else {
+            // Too deep to be read, and so like nothing but itself.
+            return format!("{} {}", self.method, self.params);
+        };
         fields.retain(|key, _| !matches!(key.as_str(), "_meta" | "inputResponses" | "requestState"));
         format!("{} {}", self.method, canonical(&Value::Object(fields)))
     }

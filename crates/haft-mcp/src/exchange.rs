@@ -17,7 +17,7 @@ use std::{
 };
 use tokio::{
     sync::{Notify, oneshot},
-    time::{Instant, sleep, sleep_until},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -160,10 +160,14 @@ impl Exchange {
         self.changed.notify_waiters();
     }
 
-    /// The client goes away to answer; `number` is taken if it is the first time.
-    pub(crate) fn park(&self, number: u64) -> Ticket {
+    /// The client goes away to answer; `number` is taken if it is the first time. None where the call has just ended, and
+    /// nobody would look after what waits.
+    pub(crate) fn park(&self, number: u64) -> Option<Ticket> {
         let ticket = {
             let mut state = self.lock();
+            if state.ended.is_some() {
+                return None;
+            }
             let before = state.ticket.unwrap_or(Ticket { number, round: 0 });
             let ticket = Ticket { round: before.round + 1, ..before };
             state.ticket = Some(ticket);
@@ -171,7 +175,7 @@ impl Exchange {
             ticket
         };
         self.changed.notify_waiters();
-        ticket
+        Some(ticket)
     }
 
     /// The client is back with answers to a round's questions; whether it was waited for.
@@ -305,24 +309,34 @@ impl Exchange {
         requests: Map<String, Value>,
         whose: Whose,
     ) -> Result<Map<String, Value>, RpcError> {
-        let caller = self.lock().caller.clone();
-        for request in requests.values() {
-            if let Some(lacking) = lacking(&caller.capabilities, request) {
+        let (era, via) = {
+            let state = self.lock();
+            let can_do = &state.caller.capabilities;
+            if let Some(lacking) = requests.values().find_map(|request| lacking(can_do, request)) {
                 return Err(RpcError::missing_capability(&[lacking]));
             }
-        }
-        if caller.era == Era::Modern {
+            (state.caller.era, Arc::clone(&state.caller.via))
+        };
+        if era == Era::Modern {
             return self.put(requests, whose).await;
         }
         let each = requests.into_iter().map(|(key, request)| {
-            let (asks, via) = (&self.asks, &caller.via);
+            let (asks, via) = (&self.asks, &via);
             async move {
                 let method = request.get("method").and_then(Value::as_str).unwrap_or_default();
                 let answer = asks.put(via, method, request.get("params")).await?;
                 Ok::<_, RpcError>((key, Value::Object(answer)))
             }
         });
-        try_join_all(each).await.map(Map::from_iter)
+        let answers = match whose {
+            // They have a deadline where they are put.
+            Whose::Own => try_join_all(each).await,
+            // As long as one of the modern era may stay away.
+            Whose::Servers => timeout(PARK_TIMEOUT, try_join_all(each))
+                .await
+                .unwrap_or_else(|_| Err(RpcError::internal("the client didn't answer in time"))),
+        };
+        answers.map(Map::from_iter)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -445,7 +459,9 @@ impl State {
 
     fn take_in(&mut self, answers: &Map<String, Value>) {
         for question in &mut self.open {
-            for part in question.parts.iter_mut().filter(|part| part.answer.is_none()) {
+            // One that wasn't shown may have the key of one that was, and was withdrawn since.
+            let is_shown = question.is_shown;
+            for part in question.parts.iter_mut().filter(|part| is_shown && part.answer.is_none()) {
                 part.answer = answers.get(&part.shown).cloned();
             }
             // What is missing is asked again.
@@ -518,11 +534,11 @@ mod tests {
     use super::*;
     use crate::{outbox::Outbox, reach::Pipe};
     use futures::FutureExt;
-    use tokio::{io::sink, time::timeout};
+    use tokio::io::sink;
 
-    fn exchange() -> Arc<Exchange> {
+    fn exchange(era: Era) -> Arc<Exchange> {
         let caller = Caller {
-            era: Era::Modern,
+            era,
             capabilities: Map::from_iter([("elicitation".to_owned(), json!({}))]),
             level: None,
             token: None,
@@ -532,16 +548,68 @@ mod tests {
         Exchange::new(caller, Map::new(), Asks::default(), &CancellationToken::new())
     }
 
+    fn question() -> Value {
+        json!({"method": "elicitation/create"})
+    }
+
+    fn questions() -> Map<String, Value> {
+        Map::from_iter([("q".to_owned(), question())])
+    }
+
+    /// What is asked now, and the ticket under which the client goes away to answer it.
+    async fn asked(exchange: &Exchange) -> (Map<String, Value>, Ticket) {
+        let Turn::Asks(requests) = exchange.turn().await else { panic!("it asks") };
+        (requests, exchange.park(1).unwrap())
+    }
+
+    fn back(exchange: &Exchange, ticket: Ticket) {
+        let caller = exchange.lock().caller.clone();
+        let answers = Map::from_iter([(OWN_KEY.to_owned(), json!({"action": "accept"}))]);
+        assert!(exchange.resume(ticket.round, caller, &answers));
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_for_the_question_that_was_shown_and_no_later_one() {
+        let exchange = exchange(Era::Modern);
+        let mut first = exchange.ask_person(question());
+        assert_eq!((&mut first).now_or_never(), None);
+        let (shown, ticket) = asked(&exchange).await;
+        drop(first);
+        let mut second = exchange.ask_person(question());
+        assert_eq!((&mut second).now_or_never(), None);
+        back(&exchange, ticket);
+        assert_eq!((&mut second).now_or_never(), None, "nobody has seen it");
+        let (again, ticket) = asked(&exchange).await;
+        assert_eq!(again, shown, "they look alike");
+        back(&exchange, ticket);
+        assert_eq!((&mut second).now_or_never(), Some(Ok(json!({"action": "accept"}))));
+    }
+
+    #[tokio::test]
+    async fn a_call_that_has_ended_isnt_left_to_wait() {
+        let exchange = exchange(Era::Modern);
+        exchange.end(Ok("{}".to_owned()));
+        assert_eq!(exchange.park(1), None);
+        assert!(matches!(exchange.turn().await, Turn::Ended(Ok(_))));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_legacy_client_has_as_long_to_answer_a_server() {
+        let exchange = exchange(Era::Legacy);
+        let begun = Instant::now();
+        let answer = timeout(PARK_TIMEOUT * 2, exchange.ask(questions())).await.unwrap();
+        assert!(answer.is_err() && begun.elapsed() >= PARK_TIMEOUT, "{answer:?}");
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_client_may_stay_away_as_long_whatever_else_is_asked_meanwhile() {
-        let exchange = exchange();
+        let exchange = exchange(Era::Modern);
         let parked = Instant::now();
-        exchange.park(1);
+        exchange.park(1).unwrap();
         let more = async {
             for _ in 0..70 {
                 sleep(PARK_TIMEOUT / 7).await;
-                let question = Map::from_iter([("q".to_owned(), json!({"method": "elicitation/create"}))]);
-                assert_eq!(exchange.ask(question).now_or_never(), None);
+                assert_eq!(exchange.ask(questions()).now_or_never(), None);
             }
         };
         tokio::select! {
@@ -553,14 +621,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_came_back_may_stay_away_again() {
-        let exchange = exchange();
-        let first = exchange.park(1);
+        let exchange = exchange(Era::Modern);
+        let first = exchange.park(1).unwrap();
         let mut waits = pin!(exchange.left_alone());
         assert!(timeout(PARK_TIMEOUT / 2, waits.as_mut()).await.is_err());
-        let caller = exchange.lock().caller.clone();
-        assert!(exchange.resume(first.round, caller, &Map::new()));
+        back(&exchange, first);
         assert!(timeout(PARK_TIMEOUT, waits.as_mut()).await.is_err(), "it is here");
-        exchange.park(1);
+        exchange.park(1).unwrap();
         assert!(timeout(PARK_TIMEOUT / 2, waits.as_mut()).await.is_err());
         timeout(PARK_TIMEOUT, waits).await.unwrap();
     }

@@ -14,7 +14,7 @@ use crate::{
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::{any::Any, sync::Arc};
+use std::{any::Any, collections::HashSet, sync::Arc};
 
 /// Most resources that one client or one stream hears of.
 const RESOURCES_MAX: usize = 1_024;
@@ -95,7 +95,9 @@ async fn accepted(office: &Office, wanted: Wanted) -> (Accepted, Vec<Box<dyn Any
         uris: Vec::new(),
     };
     let mut held = Vec::new();
-    let uris = wanted.resource_subscriptions.unwrap_or_default();
+    let mut uris = wanted.resource_subscriptions.unwrap_or_default();
+    let mut named = HashSet::new();
+    uris.retain(|uri| named.insert(uri.clone()));
     if let Some(upstream) = office.upstream.as_ref().filter(|_| features.subscriptions) {
         for uri in uris {
             if let Ok(subscription) = upstream.subscribe(&uri).await {

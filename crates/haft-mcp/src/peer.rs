@@ -281,7 +281,7 @@ impl Peer {
         {
             return Ok(Task::Talk { exchange: self.resumed(ticket, params, caller)?, about });
         }
-        let mut fields = fields(asked);
+        let mut fields = fields(asked)?;
         let own = ["_meta", "inputResponses", "requestState", "cursor"];
         fields.retain(|key, _| !own.contains(&key.as_str()));
         if !caller.meta.is_empty() {
@@ -346,6 +346,9 @@ fn given(params: &Params<'_>, era: Era) -> Result<Map<String, Value>, Fault> {
     if era == Era::Modern { params.answers() } else { Ok(Map::new()) }
 }
 
-fn fields(asked: &Asked<'_>) -> Map<String, Value> {
-    asked.params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default()
+/// All parameters, as they go on to a server.
+fn fields(asked: &Asked<'_>) -> Result<Map<String, Value>, Fault> {
+    let Some(params) = asked.params else { return Ok(Map::new()) };
+    serde_json::from_str(params.get())
+        .map_err(|error| Fault::invalid_params(format!("Invalid params for {}: {error}", asked.method)))
 }

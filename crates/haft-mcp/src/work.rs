@@ -122,26 +122,29 @@ async fn talk(
     about: Option<&About>,
 ) -> Result<String, Fault> {
     let mut is_cancelled = false;
-    let turn = loop {
-        tokio::select! {
+    loop {
+        let turn = tokio::select! {
             biased;
-            turn = exchange.turn() => break turn,
+            turn = exchange.turn() => turn,
             () = place.cancelled.cancelled(), if !is_cancelled => {
                 is_cancelled = true;
                 exchange.cancel.cancel();
+                continue;
             }
-        }
-    };
-    match (turn, about) {
-        (Turn::Ended(result), _) => result,
-        (Turn::Asks(requests), Some(about)) if !is_cancelled => {
-            let ticket = office.parked.park(exchange)?;
-            let state = office.seal.close(ticket, &about.identity());
-            Ok(encode::input_required(&requests, &state, &office.server))
-        }
-        (Turn::Asks(_), _) => {
-            exchange.cancel.cancel();
-            Err(Fault::internal("a server asked for something where the protocol doesn't allow it"))
+        };
+        match (turn, about) {
+            (Turn::Ended(result), _) => return result,
+            (Turn::Asks(requests), Some(about)) if !is_cancelled => {
+                // One that has just ended says so in its next turn.
+                let Some(ticket) = office.parked.park(exchange)? else { continue };
+                let state = office.seal.close(ticket, &about.identity());
+                return Ok(encode::input_required(&requests, &state, &office.server));
+            }
+            (Turn::Asks(_), _) => {
+                exchange.cancel.cancel();
+                let why = "a server asked for something where the protocol doesn't allow it";
+                return Err(Fault::internal(why));
+            }
         }
     }
 }

@@ -17,6 +17,8 @@ use tokio::{
 
 /// How many untaken messages there may be before what may be lost is lost.
 const OFFERED_MAX: u64 = 64;
+/// How many bytes of them.
+const OFFERED_MAX_BYTES: usize = 256 * 1024;
 /// How many bytes of taken messages are kept to be asked for again.
 const KEPT_MAX_BYTES: usize = 4 * 1024 * 1024;
 
@@ -204,9 +206,18 @@ impl State {
         (self.dropped.saturating_add(all)).saturating_sub(self.taken)
     }
 
+    fn untaken(&self) -> impl Iterator<Item = &Bytes> {
+        let count = usize::try_from(self.waiting()).unwrap_or(usize::MAX);
+        self.events.iter().rev().take(count)
+    }
+
     fn waits(&self, text: &str) -> bool {
-        let untaken = usize::try_from(self.waiting()).unwrap_or(usize::MAX);
-        self.events.iter().rev().take(untaken).any(|event| event == text)
+        self.untaken().any(|event| event == text)
+    }
+
+    /// Whether something may wait besides that could as well be lost.
+    fn has_room(&self) -> bool {
+        self.waiting() < OFFERED_MAX && self.untaken().map(Bytes::len).sum::<usize>() < OFFERED_MAX_BYTES
     }
 
     /// A message was taken; what isn't kept goes, and of what is the oldest.
@@ -237,7 +248,7 @@ impl Reach for Stream {
     }
 
     fn offer(&self, text: String) {
-        let has_room = self.lock().waiting() < OFFERED_MAX;
+        let has_room = self.lock().has_room();
         if has_room {
             self.add(text);
         }
@@ -336,6 +347,12 @@ mod tests {
         let seen = texts(&stream, 0, reader);
         assert_eq!(u64::try_from(seen.len()).unwrap(), OFFERED_MAX + 1);
         assert_eq!(seen.last().map(String::as_str), Some("must"));
+        let stream = Stream::new(KEPT);
+        for _ in 0..8 {
+            stream.offer("x".repeat(OFFERED_MAX_BYTES / 2));
+        }
+        let reader = stream.read_from(0).unwrap();
+        assert_eq!(texts(&stream, 0, reader).len(), 2, "long ones are lost sooner");
     }
 
     #[test]

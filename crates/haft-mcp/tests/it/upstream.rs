@@ -114,6 +114,11 @@ async fn resources_prompts_and_completion_are_those_of_the_servers() {
         json!({"completion": {"values": ["a"]}})
     );
     assert_eq!(peer.ask(5, "prompts/list", json!({"cursor": "x"})).await["error"]["code"], -32_602);
+    // What can't go on whole doesn't go on at all.
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    let params = format!(r#"{{"uri":"x://a","x":{deep}}}"#);
+    peer.say(&format!(r#"{{"jsonrpc":"2.0","id":6,"method":"resources/read","params":{params}}}"#)).await;
+    assert_eq!(peer.hear().await["error"]["code"], -32_602);
 
     let web = Web::open(stage.server()).await;
     let read = web.modern("resources/read", json!({"uri": "x://a"})).await.json().await["result"].take();
@@ -170,6 +175,17 @@ async fn who_subscribed_is_told_of_changes_and_nobody_else() {
     assert_eq!(peer.ask(3, "ping", json!({})).await["result"], json!({}));
     drop(listening);
     peer.leave().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stream_hears_of_a_resource_once_however_often_it_is_named() {
+    let stage = Stage::new();
+    let mut peer = Peer::of(stage.server());
+    let wanted = modern(json!({"notifications": {"resourceSubscriptions": ["x://a", "x://b", "x://a"]}}));
+    peer.send(1, "subscriptions/listen", wanted).await;
+    let accepted = peer.hear().await["params"]["notifications"].take();
+    assert_eq!(accepted, json!({"resourceSubscriptions": ["x://a", "x://b"]}));
+    stage.behind.until_subscribed(&["x://a", "x://b"]).await;
 }
 
 #[tokio::test]
