@@ -204,6 +204,8 @@ async fn a_clients_last_word_counts_however_long_its_server_takes_to_subscribe()
     peer.send(3, "resources/subscribe", slow()).await;
     assert_eq!(peer.ask(4, "resources/unsubscribe", slow()).await["result"], json!({}));
     peer.send(5, "resources/subscribe", slow()).await;
+    // Its reply shows that what came before it was taken in.
+    assert_eq!(peer.ask(6, "ping", json!({})).await["result"], json!({}));
     stage.behind.go_on.notify_one();
     let mut done = [peer.hear().await["id"].take(), peer.hear().await["id"].take()];
     done.sort_by_key(Value::as_u64);
@@ -211,7 +213,7 @@ async fn a_clients_last_word_counts_however_long_its_server_takes_to_subscribe()
     stage.behind.until_subscribed(&[SLOW]).await;
     stage.behind.changes.send(Change::Resource(SLOW.into())).unwrap();
     assert_eq!(peer.hear().await["params"], slow());
-    assert_eq!(peer.ask(6, "resources/unsubscribe", slow()).await["result"], json!({}));
+    assert_eq!(peer.ask(7, "resources/unsubscribe", slow()).await["result"], json!({}));
     stage.behind.until_subscribed(&[]).await;
 }
 
