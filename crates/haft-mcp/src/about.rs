@@ -1,7 +1,7 @@
 //! What a request is about: whoever comes back to a call asks for the same again.
 
 use crate::{canonical::canonical, frame::Asked};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::RawValue};
 
 /// A request, copied as it came: few are ever asked again, and only those are read and compared.
 pub(crate) struct About {
@@ -11,7 +11,7 @@ pub(crate) struct About {
 
 impl About {
     pub(crate) fn of(asked: &Asked<'_>) -> Self {
-        let params = asked.params.map_or("{}", |params| params.get());
+        let params = asked.params.map_or("{}", RawValue::get);
         Self { method: asked.method.clone(), params: params.to_owned() }
     }
 
