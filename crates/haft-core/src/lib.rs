@@ -23,6 +23,7 @@ mod name;
 mod output;
 mod process;
 mod profile;
+mod question_row;
 mod sandbox;
 mod secret;
 mod shell_line;
@@ -64,10 +65,11 @@ pub use process::{
     TerminalSize,
 };
 pub use profile::{Ground, Needs, Profile, WorkspaceUse};
+pub use question_row::QuestionRow;
 pub use sandbox::{Allowance, Confined, Confinement, Kept, Layer, Reach, looks_barred};
 pub use secret::{SECRET_MAX_BYTES, Secret, SecretError};
 pub use shell_line::{shell_line, shell_word};
-pub use shown::{bounded_lines, exact};
+pub use shown::exact;
 pub use spec::{
     Display, Example, Exposure, Flags, LONG_TIMEOUT, OUTPUT_MAX_BYTES, OUTPUT_MAX_LINES, Permission, Risk,
     Spec, TIMEOUT,

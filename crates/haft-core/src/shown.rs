@@ -22,7 +22,7 @@ pub fn exact(text: &str) -> String {
 }
 
 /// At most `max_lines` lines of at most `max_chars` characters; what is left out is counted.
-pub fn bounded_lines(text: &str, max_lines: usize, max_chars: usize) -> Vec<String> {
+pub(crate) fn bounded_lines(text: &str, max_lines: usize, max_chars: usize) -> Vec<String> {
     let mut lines: Vec<String> = text.lines().take(max_lines).map(|line| cut(line, max_chars)).collect();
     match text.lines().skip(max_lines).count() {
         0 => {}

@@ -5,7 +5,7 @@ use futures::FutureExt;
 use haft_core::{CallId, Event, Outcome, Progress, Request};
 use haft_runtime::{EventStream, Seat};
 use serde_json::{Map, json};
-use std::{future::pending, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 /// How long calls may still work once the client has closed its side: a script that pipes its requests in and
 /// closes gets its answers.
@@ -30,10 +30,10 @@ pub(crate) fn start(office: &Arc<Office>, exchange: &Arc<Exchange>, call: Call) 
     let front: Arc<dyn Front> = exchange.clone();
     // Before it starts, so that nothing it says or asks is missed.
     let registered = office.fronts.register(call.seat.call().clone(), front);
-    let heard = exchange.wants_news().then(|| office.session.events());
+    exchange.hear(&office.session);
     let (office, exchange) = (Arc::clone(office), Arc::clone(exchange));
     tokio::spawn(async move {
-        let result = drive(&office, &exchange, call, heard, registered).await;
+        let result = drive(&office, &exchange, call, registered).await;
         exchange.end(result);
         office.parked.outlast(&exchange).await;
     });
@@ -43,11 +43,10 @@ async fn drive(
     office: &Office,
     exchange: &Exchange,
     call: Call,
-    heard: Option<EventStream>,
     _registered: Registered,
 ) -> Result<String, Fault> {
     // A call that panics would never be answered.
-    AssertUnwindSafe(run(office, exchange, call, heard))
+    AssertUnwindSafe(run(office, exchange, call))
         .catch_unwind()
         .await
         .unwrap_or_else(|_| Err(Fault::internal("haft failed while it ran the call")))
@@ -57,12 +56,7 @@ async fn drive(
 ///
 /// # Errors
 /// There is no such tool, which the protocol counts among its own errors. The log has the call all the same.
-async fn run(
-    office: &Office,
-    exchange: &Exchange,
-    call: Call,
-    mut heard: Option<EventStream>,
-) -> Result<String, Fault> {
+async fn run(office: &Office, exchange: &Exchange, call: Call) -> Result<String, Fault> {
     let Call { tool, arguments, foreign_id, seat } = call;
     let request = Request { foreign_id: Some(foreign_id), ..Request::new(tool, arguments) };
     let running = office.executor.start(&office.session, seat, request);
@@ -78,11 +72,11 @@ async fn run(
         tokio::time::sleep(END_TIMEOUT).await;
     };
     tokio::pin!(running, stop, abandoned);
-    let mut is_stopped = false;
+    let (mut heard, mut is_stopped) = (None, false);
     let ended = loop {
         tokio::select! {
             biased;
-            event = next(heard.as_mut()) => tell(exchange, &id, &event),
+            event = next(exchange, &mut heard), if !is_stopped => tell(exchange, &id, &event),
             ended = &mut running => break ended,
             () = &mut stop, if !is_stopped => {
                 is_stopped = true;
@@ -93,6 +87,9 @@ async fn run(
         }
     };
     // What was said before the call ended.
+    if heard.is_none() && !is_stopped {
+        heard = exchange.heard_so_far();
+    }
     while let Some(event) = heard.as_mut().and_then(EventStream::try_next) {
         tell(exchange, &id, &event);
     }
@@ -102,11 +99,13 @@ async fn run(
     }
 }
 
-async fn next(heard: Option<&mut EventStream>) -> Event {
-    match heard {
-        Some(heard) => heard.next().await,
-        None => pending().await,
-    }
+/// The next of what happens, once somebody wants to hear of it.
+async fn next(exchange: &Exchange, heard: &mut Option<EventStream>) -> Event {
+    let heard = match heard {
+        Some(heard) => heard,
+        None => heard.insert(exchange.heard().await),
+    };
+    heard.next().await
 }
 
 /// Passes on what the call, or one inside it, says.

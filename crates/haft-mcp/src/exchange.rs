@@ -9,6 +9,7 @@ use crate::{
 };
 use futures::future::try_join_all;
 use haft_core::BoxFuture;
+use haft_runtime::{EventStream, Session};
 use serde_json::{Map, Value, json};
 use std::{
     pin::pin,
@@ -16,7 +17,7 @@ use std::{
 };
 use tokio::{
     sync::{Notify, oneshot},
-    time::sleep,
+    time::{Instant, sleep, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -37,6 +38,13 @@ pub(crate) struct Caller {
     pub(crate) meta: Map<String, Value>,
     /// Where its messages go.
     pub(crate) via: Arc<dyn Reach>,
+}
+
+impl Caller {
+    /// Whether it wants to hear what happens.
+    fn wants_news(&self) -> bool {
+        self.token.is_some() || self.level.is_some()
+    }
 }
 
 /// What waiting for a call led to.
@@ -69,7 +77,12 @@ struct State {
     progress: Option<f64>,
     /// Under which the call waits for its client, and how often it did.
     ticket: Option<Ticket>,
-    is_parked: bool,
+    /// Until when the client may stay away; none while it waits itself.
+    parked_until: Option<Instant>,
+    /// Where the call happens, until somebody wants to hear of it.
+    session: Option<Arc<Session>>,
+    /// What happens since then, until whoever tells of it has taken it.
+    heard: Option<EventStream>,
 }
 
 /// Requests that are answered together.
@@ -108,7 +121,9 @@ impl Exchange {
             refusal: None,
             progress: None,
             ticket: None,
-            is_parked: false,
+            parked_until: None,
+            session: None,
+            heard: None,
         };
         Arc::new(Self {
             cancel: ending.child_token(),
@@ -145,29 +160,35 @@ impl Exchange {
         self.changed.notify_waiters();
     }
 
-    /// The client goes away to answer; `number` is taken if it is the first time.
-    pub(crate) fn park(&self, number: u64) -> Ticket {
+    /// The client goes away to answer; `number` is taken if it is the first time. None where the call has just ended, and
+    /// nobody would look after what waits.
+    pub(crate) fn park(&self, number: u64) -> Option<Ticket> {
         let ticket = {
             let mut state = self.lock();
+            if state.ended.is_some() {
+                return None;
+            }
             let before = state.ticket.unwrap_or(Ticket { number, round: 0 });
             let ticket = Ticket { round: before.round + 1, ..before };
             state.ticket = Some(ticket);
-            state.is_parked = true;
+            state.parked_until = Some(Instant::now() + PARK_TIMEOUT);
             ticket
         };
         self.changed.notify_waiters();
-        ticket
+        Some(ticket)
     }
 
     /// The client is back with answers to a round's questions; whether it was waited for.
     pub(crate) fn resume(&self, round: u64, caller: Caller, answers: &Map<String, Value>) -> bool {
         {
             let mut state = self.lock();
-            if !state.is_parked || state.ticket.is_none_or(|ticket| ticket.round != round) {
+            if !state.is_parked() || state.ticket.is_none_or(|ticket| ticket.round != round) {
                 return false;
             }
-            state.is_parked = false;
+            state.parked_until = None;
             state.caller = caller;
+            // Before the call goes on, so that nothing it says is missed.
+            state.hear();
             state.take_in(answers);
         }
         self.changed.notify_waiters();
@@ -184,18 +205,20 @@ impl Exchange {
         self.lock().open.iter().any(|question| question.whose == Whose::Servers)
     }
 
-    /// Waits until the client has stayed away for too long.
+    /// Waits until the client has stayed away for too long, whatever else is asked meanwhile.
     pub(crate) async fn left_alone(&self) {
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
-            if !self.is_parked() {
+            let until = self.lock().parked_until;
+            let Some(until) = until else {
                 changed.await;
                 continue;
-            }
+            };
             tokio::select! {
-                () = sleep(PARK_TIMEOUT) => return,
+                biased;
                 () = changed => {}
+                () = sleep_until(until) => return,
             }
         }
     }
@@ -206,7 +229,7 @@ impl Exchange {
             loop {
                 let mut changed = pin!(self.changed.notified());
                 changed.as_mut().enable();
-                if !self.is_parked() {
+                if !self.lock().is_parked() {
                     return;
                 }
                 changed.await;
@@ -223,10 +246,32 @@ impl Exchange {
         self.lock().caller.era
     }
 
-    /// Whether whoever waits wants to hear what happens.
-    pub(crate) fn wants_news(&self) -> bool {
-        let state = self.lock();
-        state.caller.token.is_some() || state.caller.level.is_some()
+    /// Has what happens in the call's session heard from when whoever waits wants it: now, or once it comes back.
+    pub(crate) fn hear(&self, session: &Arc<Session>) {
+        let mut state = self.lock();
+        state.session = Some(Arc::clone(session));
+        state.hear();
+    }
+
+    /// What happens since somebody wanted to hear of it; waits until then, and gives it once.
+    ///
+    /// # Cancellation
+    /// Safe: what is heard stays here.
+    pub(crate) async fn heard(&self) -> EventStream {
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            let heard = self.heard_so_far();
+            match heard {
+                Some(heard) => return heard,
+                None => changed.await,
+            }
+        }
+    }
+
+    /// The same without waiting.
+    pub(crate) fn heard_so_far(&self) -> Option<EventStream> {
+        self.lock().heard.take()
     }
 
     /// Says one step of progress in words, counted on from the last.
@@ -237,10 +282,6 @@ impl Exchange {
         let next = format!("{next:.0}").parse().unwrap_or(Value::Null);
         let step = Map::from_iter([("progress".to_owned(), next), ("message".to_owned(), json!(message))]);
         state.progress(&step);
-    }
-
-    fn is_parked(&self) -> bool {
-        self.lock().is_parked
     }
 
     /// Puts requests to a client of the modern era.
@@ -268,24 +309,34 @@ impl Exchange {
         requests: Map<String, Value>,
         whose: Whose,
     ) -> Result<Map<String, Value>, RpcError> {
-        let caller = self.lock().caller.clone();
-        for request in requests.values() {
-            if let Some(lacking) = lacking(&caller.capabilities, request) {
+        let (era, via) = {
+            let state = self.lock();
+            let can_do = &state.caller.capabilities;
+            if let Some(lacking) = requests.values().find_map(|request| lacking(can_do, request)) {
                 return Err(RpcError::missing_capability(&[lacking]));
             }
-        }
-        if caller.era == Era::Modern {
+            (state.caller.era, Arc::clone(&state.caller.via))
+        };
+        if era == Era::Modern {
             return self.put(requests, whose).await;
         }
         let each = requests.into_iter().map(|(key, request)| {
-            let (asks, via) = (&self.asks, &caller.via);
+            let (asks, via) = (&self.asks, &via);
             async move {
                 let method = request.get("method").and_then(Value::as_str).unwrap_or_default();
                 let answer = asks.put(via, method, request.get("params")).await?;
                 Ok::<_, RpcError>((key, Value::Object(answer)))
             }
         });
-        try_join_all(each).await.map(Map::from_iter)
+        let answers = match whose {
+            // They have a deadline where they are put.
+            Whose::Own => try_join_all(each).await,
+            // As long as one of the modern era may stay away.
+            Whose::Servers => timeout(PARK_TIMEOUT, try_join_all(each))
+                .await
+                .unwrap_or_else(|_| Err(RpcError::internal("the client didn't answer in time"))),
+        };
+        answers.map(Map::from_iter)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -326,7 +377,7 @@ impl Front for Exchange {
         let level = line.get("level").and_then(Value::as_str).and_then(Level::parse);
         let state = self.lock();
         let is_wanted = state.caller.level.is_some_and(|least| level.is_some_and(|level| level >= least));
-        if is_wanted && !state.is_parked {
+        if is_wanted && !state.is_parked() {
             state.caller.via.offer(encode::note("notifications/message", line));
         }
     }
@@ -348,7 +399,7 @@ impl State {
         if let Some(ended) = self.ended.take() {
             return Some(Turn::Ended(ended));
         }
-        if self.is_parked || self.open.iter().all(|question| question.is_shown) {
+        if self.is_parked() || self.open.iter().all(|question| question.is_shown) {
             return None;
         }
         let mut requests = Map::new();
@@ -359,6 +410,19 @@ impl State {
             }
         }
         Some(Turn::Asks(requests))
+    }
+
+    fn is_parked(&self) -> bool {
+        self.parked_until.is_some()
+    }
+
+    /// Hears from now on what happens, where that is wanted.
+    fn hear(&mut self) {
+        if self.caller.wants_news()
+            && let Some(session) = self.session.take()
+        {
+            self.heard = Some(session.events());
+        }
     }
 
     fn open(
@@ -395,7 +459,9 @@ impl State {
 
     fn take_in(&mut self, answers: &Map<String, Value>) {
         for question in &mut self.open {
-            for part in question.parts.iter_mut().filter(|part| part.answer.is_none()) {
+            // One that wasn't shown may have the key of one that was, and was withdrawn since.
+            let is_shown = question.is_shown;
+            for part in question.parts.iter_mut().filter(|part| is_shown && part.answer.is_none()) {
                 part.answer = answers.get(&part.shown).cloned();
             }
             // What is missing is asked again.
@@ -417,7 +483,7 @@ impl State {
     }
 
     fn progress(&mut self, step: &Map<String, Value>) {
-        let Some(token) = self.caller.token.clone().filter(|_| !self.is_parked) else { return };
+        let Some(token) = self.caller.token.clone().filter(|_| !self.is_parked()) else { return };
         let Some(number) = step.get("progress").and_then(Value::as_f64) else { return };
         if self.progress.is_some_and(|last| number <= last) {
             return;
@@ -460,5 +526,109 @@ struct Withdrawn<'a> {
 impl Drop for Withdrawn<'_> {
     fn drop(&mut self) {
         self.exchange.lock().open.retain(|question| question.number != self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{outbox::Outbox, reach::Pipe};
+    use futures::FutureExt;
+    use tokio::io::sink;
+
+    fn exchange(era: Era) -> Arc<Exchange> {
+        let caller = Caller {
+            era,
+            capabilities: Map::from_iter([("elicitation".to_owned(), json!({}))]),
+            level: None,
+            token: None,
+            meta: Map::new(),
+            via: Arc::new(Pipe(Arc::new(Outbox::open(sink()).0))),
+        };
+        Exchange::new(caller, Map::new(), Asks::default(), &CancellationToken::new())
+    }
+
+    fn question() -> Value {
+        json!({"method": "elicitation/create"})
+    }
+
+    fn questions() -> Map<String, Value> {
+        Map::from_iter([("q".to_owned(), question())])
+    }
+
+    /// What is asked now, and the ticket under which the client goes away to answer it.
+    async fn asked(exchange: &Exchange) -> (Map<String, Value>, Ticket) {
+        let Turn::Asks(requests) = exchange.turn().await else { panic!("it asks") };
+        (requests, exchange.park(1).unwrap())
+    }
+
+    fn back(exchange: &Exchange, ticket: Ticket) {
+        let caller = exchange.lock().caller.clone();
+        let answers = Map::from_iter([(OWN_KEY.to_owned(), json!({"action": "accept"}))]);
+        assert!(exchange.resume(ticket.round, caller, &answers));
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_for_the_question_that_was_shown_and_no_later_one() {
+        let exchange = exchange(Era::Modern);
+        let mut first = exchange.ask_person(question());
+        assert_eq!((&mut first).now_or_never(), None);
+        let (shown, ticket) = asked(&exchange).await;
+        drop(first);
+        let mut second = exchange.ask_person(question());
+        assert_eq!((&mut second).now_or_never(), None);
+        back(&exchange, ticket);
+        assert_eq!((&mut second).now_or_never(), None, "nobody has seen it");
+        let (again, ticket) = asked(&exchange).await;
+        assert_eq!(again, shown, "they look alike");
+        back(&exchange, ticket);
+        assert_eq!((&mut second).now_or_never(), Some(Ok(json!({"action": "accept"}))));
+    }
+
+    #[tokio::test]
+    async fn a_call_that_has_ended_isnt_left_to_wait() {
+        let exchange = exchange(Era::Modern);
+        exchange.end(Ok("{}".to_owned()));
+        assert_eq!(exchange.park(1), None);
+        assert!(matches!(exchange.turn().await, Turn::Ended(Ok(_))));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_legacy_client_has_as_long_to_answer_a_server() {
+        let exchange = exchange(Era::Legacy);
+        let begun = Instant::now();
+        let answer = timeout(PARK_TIMEOUT * 2, exchange.ask(questions())).await.unwrap();
+        assert!(answer.is_err() && begun.elapsed() >= PARK_TIMEOUT, "{answer:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_may_stay_away_as_long_whatever_else_is_asked_meanwhile() {
+        let exchange = exchange(Era::Modern);
+        let parked = Instant::now();
+        exchange.park(1).unwrap();
+        let more = async {
+            for _ in 0..70 {
+                sleep(PARK_TIMEOUT / 7).await;
+                assert_eq!(exchange.ask(questions()).now_or_never(), None);
+            }
+        };
+        tokio::select! {
+            () = exchange.left_alone() => {}
+            () = more => panic!("it is waited for still"),
+        }
+        assert!(parked.elapsed() < PARK_TIMEOUT * 2, "{:?}", parked.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_came_back_may_stay_away_again() {
+        let exchange = exchange(Era::Modern);
+        let first = exchange.park(1).unwrap();
+        let mut waits = pin!(exchange.left_alone());
+        assert!(timeout(PARK_TIMEOUT / 2, waits.as_mut()).await.is_err());
+        back(&exchange, first);
+        assert!(timeout(PARK_TIMEOUT, waits.as_mut()).await.is_err(), "it is here");
+        exchange.park(1).unwrap();
+        assert!(timeout(PARK_TIMEOUT / 2, waits.as_mut()).await.is_err());
+        timeout(PARK_TIMEOUT, waits).await.unwrap();
     }
 }

@@ -5,6 +5,9 @@ use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use serde_json::{Value, value::RawValue};
 use std::sync::Arc;
 
+/// How long an id may be, which stands in all that is said of its request.
+const ID_MAX_BYTES: usize = 1_024;
+
 /// A request's id; two spellings of one number are one id.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Id {
@@ -54,7 +57,7 @@ pub(crate) struct Envelope<'a> {
 }
 
 /// Tells `null` from nothing.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&'de RawValue>::deserialize(deserializer).map(Some)
 }
 
@@ -102,7 +105,8 @@ pub(crate) fn parse(line: &str) -> Frame<'_> {
 }
 
 fn sort<'a>(envelope: &Envelope<'a>) -> Frame<'a> {
-    let id = envelope.id.and_then(|raw| Id::read(raw).map(|id| (id, raw.get())));
+    let short = envelope.id.filter(|raw| raw.get().len() <= ID_MAX_BYTES);
+    let id = short.and_then(|raw| Id::read(raw).map(|id| (id, raw.get())));
     let readable = id.as_ref().map(|(_, raw)| *raw);
     let refuse = |fault: Fault| Frame::Fault { id: readable, fault };
     if envelope.jsonrpc.is_none_or(|version| version.get() != "\"2.0\"") {
@@ -124,7 +128,9 @@ fn sort<'a>(envelope: &Envelope<'a>) -> Frame<'a> {
     let is_object = params.is_none_or(|params| params.get().starts_with('{'));
     match (envelope.id, id) {
         (None, _) => Frame::Notification { method, params: params.filter(|_| is_object) },
-        (Some(_), None) => refuse(Fault::invalid_request("\"id\" must be a string or a whole number")),
+        (Some(_), None) => refuse(Fault::invalid_request(&format!(
+            "\"id\" must be a string or a whole number, of at most {ID_MAX_BYTES} bytes"
+        ))),
         (Some(_), Some(_)) if !is_object => refuse(Fault::invalid_params("\"params\" must be an object")),
         (Some(_), Some((id, raw_id))) => Frame::Request(Asked { id, raw_id, method, params }),
     }
@@ -158,6 +164,8 @@ mod tests {
         check_fault(r#"{"jsonrpc":"2.0","id":7,"method":3}"#, -32_600, Some("7"));
         check_fault(r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#, -32_600, None);
         check_fault(r#"{"jsonrpc":"2.0","id":1.5,"method":"m"}"#, -32_600, None);
+        let long = format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"m"}}"#, "x".repeat(ID_MAX_BYTES));
+        check_fault(&long, -32_600, None);
         check_fault(r#"{"jsonrpc":"2.0","id":7}"#, -32_600, Some("7"));
         check_fault(r#"{"jsonrpc":"2.0","id":7,"method":"m","params":[1]}"#, -32_602, Some("7"));
     }

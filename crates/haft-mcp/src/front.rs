@@ -65,14 +65,7 @@ pub trait Front: Send + Sync {
 /// Who makes which call. Cheap to clone; the host and the tools of servers share one.
 #[derive(Clone, Default)]
 pub struct Fronts {
-    known: Arc<Mutex<Known>>,
-}
-
-#[derive(Default)]
-struct Known {
-    calls: HashMap<CallId, Arc<dyn Front>>,
-    /// Who makes the calls that nobody registered.
-    default: Option<Arc<dyn Front>>,
+    calls: Arc<Mutex<HashMap<CallId, Arc<dyn Front>>>>,
 }
 
 impl Fronts {
@@ -81,15 +74,11 @@ impl Fronts {
         Self::default()
     }
 
-    /// Says who makes all calls that aren't registered one by one: a person at a terminal, for example.
-    pub fn set_default(&self, front: Arc<dyn Front>) {
-        self.lock().default = Some(front);
-    }
-
     /// Says who makes a call, until the result is dropped.
     #[must_use = "dropping it forgets who made the call"]
     pub fn register(&self, call: CallId, front: Arc<dyn Front>) -> Registered {
-        self.lock().calls.insert(call.clone(), front);
+        let former = self.lock().insert(call.clone(), front);
+        drop(former);
         Registered { fronts: self.clone(), call }
     }
 
@@ -100,16 +89,16 @@ impl Fronts {
 
     /// Who made a call, or the call around it.
     pub fn of_call(&self, call: &CallId) -> Option<Arc<dyn Front>> {
-        let known = self.lock();
-        let own = known.calls.get(call).or_else(|| {
+        let calls = self.lock();
+        let own = calls.get(call).or_else(|| {
             let around = CallId::outer(*call.0.first()?);
-            known.calls.get(&around)
+            calls.get(&around)
         });
-        own.or(known.default.as_ref()).cloned()
+        own.cloned()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<CallId, Arc<dyn Front>>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -121,6 +110,8 @@ pub struct Registered {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        self.fronts.lock().calls.remove(&self.call);
+        let gone = self.fronts.lock().remove(&self.call);
+        // Not under the lock: what a front does when it goes is its own affair.
+        drop(gone);
     }
 }

@@ -5,15 +5,17 @@
 //! A message comes in raw (`lines`, `http`), is read as far as the protocol goes (`frame`, `params`, `era`) and gets its
 //! place before anything is spawned (`peer`, `place`). What works on it (`work`, `call`, `relay`, `listen`) answers by the
 //! way it came (`reach`) in the shape of its client's era (`encode`). A call that has questions is an `exchange`: the legacy
-//! era is asked meanwhile (`asks`), the modern one goes and comes back (`parked`, `seal`). JSON in, JSON out: nothing knows a
+//! era is asked meanwhile (`asks`), the modern one goes and comes back (`parked`, `about`, `seal`). JSON in, JSON out: nothing knows a
 //! typed model of the protocol, which would lose what it doesn't know.
 //!
 //! Keeps the invariants "there is no second path for a call" (each goes through
 //! [`haft_runtime::Executor`]) and "conflicting calls keep the order in which they were sent".
 
+mod about;
 mod approver;
 mod asks;
 mod call;
+mod canonical;
 mod changes;
 pub mod client;
 mod content;

@@ -14,7 +14,7 @@ use crate::{
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::{any::Any, sync::Arc};
+use std::{any::Any, collections::HashSet, sync::Arc};
 
 /// Most resources that one client or one stream hears of.
 const RESOURCES_MAX: usize = 1_024;
@@ -62,8 +62,13 @@ impl Listening {
     /// Tells of changes until the client cancels, and then nothing more, or until the server ends: then the result.
     pub(crate) async fn run(self, peer: &Peer, place: &Place) -> Option<String> {
         let Self { wanted, mut changes, via } = self;
-        let (accepted, _held) = accepted(&peer.office, wanted).await;
         let id = place.raw_id.as_str();
+        let (accepted, _held) = tokio::select! {
+            biased;
+            () = place.cancelled.cancelled() => return None,
+            () = peer.leaving.cancelled() => return Some(encode::unsubscribed(id, &peer.office.server)),
+            accepted = accepted(&peer.office, wanted) => accepted,
+        };
         let params = Map::from_iter([("notifications".to_owned(), accepted.to_json())]);
         via.push(encode::told(id, "notifications/subscriptions/acknowledged", params)).ok()?;
         loop {
@@ -90,7 +95,9 @@ async fn accepted(office: &Office, wanted: Wanted) -> (Accepted, Vec<Box<dyn Any
         uris: Vec::new(),
     };
     let mut held = Vec::new();
-    let uris = wanted.resource_subscriptions.unwrap_or_default();
+    let mut uris = wanted.resource_subscriptions.unwrap_or_default();
+    let mut named = HashSet::new();
+    uris.retain(|uri| named.insert(uri.clone()));
     if let Some(upstream) = office.upstream.as_ref().filter(|_| features.subscriptions) {
         for uri in uris {
             if let Ok(subscription) = upstream.subscribe(&uri).await {

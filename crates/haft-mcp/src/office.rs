@@ -105,12 +105,12 @@ impl Office {
         known(&self.session.refresh()).unwrap_or_else(|| name.to_owned())
     }
 
-    /// The tool that a client calls by this name, as it stands now.
+    /// The tool that a call by this name runs, found as the call itself finds it.
     pub(crate) fn offer(&self, name: &str) -> Option<Offer> {
-        let snapshot = self.session.snapshot();
-        snapshot
-            .get(name)
-            .or_else(|| snapshot.offers().find(|offer| names::of(offer.spec()) == name))
-            .cloned()
+        let called = self.called(name);
+        match self.session.snapshot().resolve(&called) {
+            Resolved::Tool(offer, _) => Some(offer.clone()),
+            Resolved::Gone(_) | Resolved::Unknown(_) => None,
+        }
     }
 }

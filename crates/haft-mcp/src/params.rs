@@ -1,8 +1,15 @@
 //! The parameters that are read here; of a tool's arguments only the text.
 
-use crate::{era::Meta, fault::Fault, frame::Asked};
-use serde::{Deserialize, Deserializer};
+use crate::{
+    era::Meta,
+    fault::Fault,
+    frame::{Asked, present},
+};
+use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
+
+/// How long the name of a tool or a prompt may be: unknown ones are compared with all that are known.
+const NAME_MAX_BYTES: usize = 1_024;
 
 /// Parameters of any request.
 #[derive(Default, Deserialize)]
@@ -35,20 +42,20 @@ pub(crate) struct Params<'a> {
     pub(crate) request_state: Option<String>,
 }
 
-/// Tells `null` from nothing.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&'de RawValue>::deserialize(deserializer).map(Some)
-}
-
 impl<'a> Params<'a> {
     /// Reads a request's parameters.
     ///
     /// # Errors
-    /// One of them is of another kind than it must be.
+    /// One of them is of another kind than it must be, or a name is too long.
     pub(crate) fn read(asked: &Asked<'a>) -> Result<Self, Fault> {
         let Some(params) = asked.params else { return Ok(Self::default()) };
-        Self::of(params)
-            .map_err(|error| Fault::invalid_params(format!("Invalid params for {}: {error}", asked.method)))
+        let invalid =
+            |why: String| Fault::invalid_params(format!("Invalid params for {}: {why}", asked.method));
+        let params = Self::of(params).map_err(|error| invalid(error.to_string()))?;
+        if params.name.as_ref().is_some_and(|name| name.len() > NAME_MAX_BYTES) {
+            return Err(invalid(format!("\"name\" has at most {NAME_MAX_BYTES} bytes")));
+        }
+        Ok(params)
     }
 
     /// Reads parameters.

@@ -31,11 +31,11 @@ struct Waiting {
 }
 
 impl Parked {
-    /// Lets a call wait; what its client brings back names the ticket.
+    /// Lets a call wait; what its client brings back names the ticket. None where it has just ended.
     ///
     /// # Errors
     /// Too many wait; the call ends then.
-    pub(crate) fn park(&self, exchange: &Arc<Exchange>) -> Result<Ticket, Fault> {
+    pub(crate) fn park(&self, exchange: &Arc<Exchange>) -> Result<Option<Ticket>, Fault> {
         let mut waiting = self.lock();
         let count = waiting.calls.len();
         if count >= PARKED_MAX {
@@ -43,11 +43,11 @@ impl Parked {
             return Err(Fault::busy(count));
         }
         let next = waiting.last + 1;
-        let ticket = exchange.park(next);
+        let Some(ticket) = exchange.park(next) else { return Ok(None) };
         waiting.last = waiting.last.max(ticket.number);
         waiting.calls.insert(ticket.number, Arc::clone(exchange));
         waiting.make_place();
-        Ok(ticket)
+        Ok(Some(ticket))
     }
 
     /// The call that a client comes back to, with its answers; none where it no longer waits for this round's.

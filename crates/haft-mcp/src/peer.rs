@@ -4,6 +4,7 @@
 //! anything is spawned. Keeps "conflicting calls keep the order in which they were sent".
 
 use crate::{
+    about::About,
     asks::Asks,
     call::{self, Call},
     changes::Changes,
@@ -19,7 +20,7 @@ use crate::{
     place::{Place, Places},
     reach::Reach,
     relay,
-    seal::canonical,
+    seal::Ticket,
     subscriptions::Subscriptions,
     work::{Task, Work},
 };
@@ -167,7 +168,7 @@ impl Peer {
         let place = self.places.open(asked)?;
         let task = match (era, asked.method.as_str()) {
             (_, "tools/list") => whole_list(&params).map(|()| Task::Tools)?,
-            (_, "tools/call") => self.call(asked, &params, caller.clone(), &place)?,
+            (_, "tools/call") => self.call(asked, &params, caller, &place)?,
             (Era::Modern, "server/discover") => {
                 Task::Known(encode::discovered(&self.office.capabilities(), &self.office.info))
             }
@@ -180,9 +181,10 @@ impl Peer {
             (Era::Legacy, "resources/subscribe" | "resources/unsubscribe") => {
                 self.subscribe(asked, params)?
             }
-            (_, method) => self.relay(asked, method, &params, caller.clone())?,
+            (_, method) => self.relay(asked, method, &params, caller)?,
         };
-        Ok(Work { place, caller, task, peer: Arc::clone(self), working: Working::new(&self.working) })
+        let (via, peer, working) = (Arc::clone(via), Arc::clone(self), Working::new(&self.working));
+        Ok(Work { place, via, era, task, peer, working })
     }
 
     /// Who asks, and what they can do: of the modern era as each request says, of the legacy one as was agreed.
@@ -232,7 +234,7 @@ impl Peer {
             self.subscriptions.remove(&uri);
             return Ok(Task::Known("{}".to_owned()));
         }
-        Ok(Task::Subscribe(uri))
+        self.subscriptions.add(uri).map(Task::Subscribe)
     }
 
     /// A call gets its turn, or goes on where it waits for its client.
@@ -247,9 +249,9 @@ impl Peer {
             .name
             .as_deref()
             .ok_or_else(|| Fault::invalid_params("a call needs the \"name\" of a tool"))?;
-        let request = identity(asked);
-        if let Some(exchange) = self.resumed(params, &caller, &request)? {
-            return Ok(Task::Talk { exchange, request, may_ask: true });
+        let about = (caller.era == Era::Modern).then(|| About::of(asked));
+        if let Some(ticket) = self.ticket(asked, params, caller.era)? {
+            return Ok(Task::Talk { exchange: self.resumed(ticket, params, caller)?, about });
         }
         let given = given(params, caller.era)?;
         let tool = self.office.called(name);
@@ -258,7 +260,7 @@ impl Peer {
         let arguments = params.arguments.map_or("{}", RawValue::get).to_owned();
         let call = Call { tool, arguments, foreign_id: place.foreign_id(), seat };
         call::start(&self.office, &exchange, call);
-        Ok(Task::Talk { exchange, request, may_ask: true })
+        Ok(Task::Talk { exchange, about })
     }
 
     /// A request that servers behind haft answer.
@@ -273,13 +275,13 @@ impl Peer {
         if method.name.ends_with("/list") {
             whole_list(params)?;
         }
-        let request = identity(asked);
+        let about = (method.may_ask && caller.era == Era::Modern).then(|| About::of(asked));
         if method.may_ask
-            && let Some(exchange) = self.resumed(params, &caller, &request)?
+            && let Some(ticket) = self.ticket(asked, params, caller.era)?
         {
-            return Ok(Task::Talk { exchange, request, may_ask: true });
+            return Ok(Task::Talk { exchange: self.resumed(ticket, params, caller)?, about });
         }
-        let mut fields = fields(asked);
+        let mut fields = fields(asked)?;
         let own = ["_meta", "inputResponses", "requestState", "cursor"];
         fields.retain(|key, _| !own.contains(&key.as_str()));
         if !caller.meta.is_empty() {
@@ -288,23 +290,23 @@ impl Peer {
         let given = given(params, caller.era)?;
         let exchange = Exchange::new(caller, given, self.asks.clone(), &self.ending);
         relay::start(&self.office, &exchange, method, fields);
-        Ok(Task::Talk { exchange, request, may_ask: method.may_ask })
+        Ok(Task::Talk { exchange, about })
+    }
+
+    /// What a request of the modern era says of the call that it comes back to.
+    fn ticket(&self, asked: &Asked<'_>, params: &Params<'_>, era: Era) -> Result<Option<Ticket>, Fault> {
+        let Some(state) = params.request_state.as_deref().filter(|_| era == Era::Modern) else {
+            return Ok(None);
+        };
+        let ticket = self.office.seal.open(state, &About::of(asked).identity());
+        ticket.map(Some).ok_or_else(|| Fault::invalid_params(STALE))
     }
 
     /// The call that waits for what this request brings back.
-    fn resumed(
-        &self,
-        params: &Params<'_>,
-        caller: &Caller,
-        request: &str,
-    ) -> Result<Option<Arc<Exchange>>, Fault> {
-        let Some(state) = params.request_state.as_deref().filter(|_| caller.era == Era::Modern) else {
-            return Ok(None);
-        };
+    fn resumed(&self, ticket: Ticket, params: &Params<'_>, caller: Caller) -> Result<Arc<Exchange>, Fault> {
         let answers = params.answers()?;
-        let ticket = self.office.seal.open(state, request).ok_or_else(|| Fault::invalid_params(STALE))?;
-        let exchange = self.office.parked.resume(ticket, caller.clone(), &answers);
-        exchange.map(Some).ok_or_else(|| Fault::invalid_params(STALE))
+        let exchange = self.office.parked.resume(ticket, caller, &answers);
+        exchange.ok_or_else(|| Fault::invalid_params(STALE))
     }
 
     fn notified(self: &Arc<Self>, method: &str, params: Option<&RawValue>) {
@@ -344,13 +346,9 @@ fn given(params: &Params<'_>, era: Era) -> Result<Map<String, Value>, Fault> {
     if era == Era::Modern { params.answers() } else { Ok(Map::new()) }
 }
 
-/// What a request is about, without what belongs to one of its rounds.
-fn identity(asked: &Asked<'_>) -> String {
-    let mut fields = fields(asked);
-    fields.retain(|key, _| !matches!(key.as_str(), "_meta" | "inputResponses" | "requestState"));
-    format!("{} {}", asked.method, canonical(&Value::Object(fields)))
-}
-
-fn fields(asked: &Asked<'_>) -> Map<String, Value> {
-    asked.params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default()
+/// All parameters, as they go on to a server.
+fn fields(asked: &Asked<'_>) -> Result<Map<String, Value>, Fault> {
+    let Some(params) = asked.params else { return Ok(Map::new()) };
+    serde_json::from_str(params.get())
+        .map_err(|error| Fault::invalid_params(format!("Invalid params for {}: {error}", asked.method)))
 }

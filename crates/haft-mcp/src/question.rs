@@ -2,17 +2,8 @@
 //!
 //! All choices are plain words in one enumeration, since that is what every revision of the protocol knows.
 
-use haft_core::{Answer, Effects, Question, RealPath, Touch, bounded_lines, exact};
+use haft_core::{Answer, Question, QuestionRow, exact};
 use serde_json::{Map, Value, json};
-
-/// How much of a preview is shown.
-const PREVIEW_MAX_LINES: usize = 60;
-/// How much of one command or input is shown.
-const TEXT_MAX_LINES: usize = 20;
-/// How much of one line is shown.
-const LINE_MAX_CHARS: usize = 400;
-/// Effects that are named one by one.
-const TOUCHES_MAX: usize = 20;
 
 const ONCE: &str = "allow once";
 const SESSION: &str = "allow for this session";
@@ -92,64 +83,18 @@ fn text(question: &Question) -> String {
         exact(&question.label),
         exact(&question.tool)
     )];
-    lines.extend(effects(&question.effects));
-    if !question.effects.touches().iter().any(|touch| !matches!(touch, Touch::Session(_))) {
-        lines.extend(field("input", &question.input.to_string()));
-    }
-    for why in &question.why {
-        let source = why.source.as_ref().map(|source| format!(" ({source})")).unwrap_or_default();
-        lines.extend(field("because", &format!("{}{source}", why.reason)));
-    }
-    let preview = question.preview.text.trim_end();
-    let is_said =
-        |touch: &Touch<RealPath>| matches!(touch, Touch::Command(line) if line.trim_end() == preview);
-    if !preview.is_empty() && !question.effects.touches().iter().any(is_said) {
+    lines.extend(question.rows().into_iter().flat_map(said));
+    let preview = question.preview_lines();
+    if !preview.is_empty() {
         lines.push(String::new());
-        lines.extend(bounded_lines(&exact(preview), PREVIEW_MAX_LINES, LINE_MAX_CHARS));
+        lines.extend(preview);
     }
     lines.join("\n")
 }
 
-fn effects(effects: &Effects<RealPath>) -> Vec<String> {
-    let touches = match effects {
-        Effects::Everything => return field("touches", "not stated: it may do anything that you may"),
-        Effects::Delegated => {
-            return field("touches", "nothing itself: the calls it makes are judged one by one");
-        }
-        Effects::Only(touches) => touches,
-    };
-    let shown = touches.iter().filter(|touch| !matches!(touch, Touch::Session(_)));
-    let path = |path: &RealPath| {
-        let outside = if path.is_outside() { " (outside the workspace)" } else { "" };
-        format!("{}{outside}", path.to_string().replace('\n', "\\n").replace('\t', "\\t"))
-    };
-    let mut lines = Vec::new();
-    for touch in shown.clone().take(TOUCHES_MAX) {
-        lines.extend(match touch {
-            Touch::Command(line) => field("runs", line),
-            Touch::Write(at) => field("writes", &path(at)),
-            Touch::WriteTree(at) => field("writes in", &path(at)),
-            Touch::Read(at) => field("reads", &path(at)),
-            Touch::ReadTree(at) => field("reads in", &path(at)),
-            Touch::Host(host) => field("contacts", host),
-            Touch::Server(name) => field("asks", &format!("the server {name}")),
-            Touch::Session(_) => Vec::new(),
-            Touch::Unconfined => field("sandbox", "none: it may change and reach whatever you may"),
-            Touch::Outlives => {
-                field("lives on", "after the session has ended, until it ends or is stopped by hand")
-            }
-        });
-    }
-    let left_out = shown.count().saturating_sub(TOUCHES_MAX);
-    if left_out > 0 {
-        lines.push(format!("… and {left_out} more"));
-    }
-    lines
-}
-
-fn field(name: &str, value: &str) -> Vec<String> {
-    let mut lines = bounded_lines(&exact(value), TEXT_MAX_LINES, LINE_MAX_CHARS);
-    if let Some(first) = lines.first_mut() {
+fn said(row: QuestionRow) -> Vec<String> {
+    let QuestionRow { name, mut lines, .. } = row;
+    if let Some(first) = lines.first_mut().filter(|_| !name.is_empty()) {
         first.insert_str(0, &format!("{name}: "));
     }
     lines
@@ -158,7 +103,7 @@ fn field(name: &str, value: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_core::{CallId, Preview, Why};
+    use haft_core::{CallId, Effects, Preview, Touch, Why};
     use std::sync::Arc;
 
     fn question() -> Question {

@@ -66,6 +66,9 @@ pub trait Upstreams: Send + Sync {
     ///
     /// # Errors
     /// What the server says.
+    ///
+    /// # Cancellation
+    /// Dropping the future gives the subscription up.
     fn subscribe(&self, uri: &str) -> BoxFuture<'_, Result<Box<dyn Any + Send>, RpcError>>;
 
     /// Changes from now on.

@@ -1,15 +1,17 @@
 //! A request from its place to its reply.
 
 use crate::{
+    about::About,
     encode,
     era::Era,
-    exchange::{Caller, Exchange, Turn},
+    exchange::{Exchange, Turn},
     fault::Fault,
     listen::Listening,
     office::Office,
     peer::{Peer, Working},
     place::Place,
-    reach::Reply,
+    reach::{Reach, Reply},
+    subscriptions::Subscribing,
 };
 use futures::FutureExt;
 use std::{panic::AssertUnwindSafe, sync::Arc};
@@ -18,7 +20,9 @@ use tokio_util::sync::CancellationToken;
 /// A request that is to be worked on.
 pub(crate) struct Work {
     pub(crate) place: Place,
-    pub(crate) caller: Caller,
+    /// Where its reply goes.
+    pub(crate) via: Arc<dyn Reach>,
+    pub(crate) era: Era,
     pub(crate) task: Task,
     pub(crate) peer: Arc<Peer>,
     pub(crate) working: Working,
@@ -30,12 +34,12 @@ pub(crate) enum Task {
     Known(String),
     /// The list of tools.
     Tools,
-    /// What becomes of a call; `request` is what it is about.
-    Talk { exchange: Arc<Exchange>, request: String, may_ask: bool },
+    /// What becomes of a call, and what it is about where it may ask its client by its result.
+    Talk { exchange: Arc<Exchange>, about: Option<About> },
     /// To be told of changes in the modern era.
     Listen(Listening),
     /// To be told of one resource in the legacy era.
-    Subscribe(String),
+    Subscribe(Subscribing),
 }
 
 /// How it ends.
@@ -54,9 +58,7 @@ impl Work {
 
     /// Works on it and gives the reply.
     pub(crate) async fn perform(self) {
-        let Self { place, caller, task, peer, working } = self;
-        let (via, era) = (Arc::clone(&caller.via), caller.era);
-        drop(caller);
+        let Self { place, via, era, task, peer, working } = self;
         // One that panics would never be answered.
         let answer = AssertUnwindSafe(answer(&peer, &place, task, era))
             .catch_unwind()
@@ -86,17 +88,21 @@ async fn answer(peer: &Peer, place: &Place, task: Task, era: Era) -> Answer {
     match task {
         Task::Known(result) => Answer::Result(result),
         Task::Tools => Answer::Result(tools(&peer.office, era).await),
-        Task::Talk { exchange, request, may_ask } => {
-            let about = About { request: &request, may_ask };
-            talk(&peer.office, place, &exchange, about).await.map_or_else(Answer::Fault, Answer::Result)
+        Task::Talk { exchange, about } => {
+            let result = talk(&peer.office, place, &exchange, about.as_ref()).await;
+            result.map_or_else(Answer::Fault, Answer::Result)
         }
         Task::Listen(listening) => {
             let told = listening.run(peer, place).await;
             told.map_or(Answer::Nothing, Answer::Result)
         }
-        Task::Subscribe(uri) => match peer.subscriptions.add(&peer.office, uri).await {
-            Ok(()) => Answer::Result("{}".to_owned()),
-            Err(fault) => Answer::Fault(fault),
+        Task::Subscribe(subscribing) => tokio::select! {
+            biased;
+            () = place.cancelled.cancelled() => Answer::Nothing,
+            () = peer.ending.cancelled() => Answer::Nothing,
+            done = subscribing.settle(&peer.office) => {
+                done.map_or_else(Answer::Fault, |()| Answer::Result("{}".to_owned()))
+            }
         },
     }
 }
@@ -108,39 +114,37 @@ async fn tools(office: &Office, era: Era) -> String {
     encode::list(offers, era, &office.server)
 }
 
-struct About<'a> {
-    request: &'a str,
-    may_ask: bool,
-}
-
 /// Waits for a call, until it is over or asks its client something.
 async fn talk(
     office: &Office,
     place: &Place,
     exchange: &Arc<Exchange>,
-    about: About<'_>,
+    about: Option<&About>,
 ) -> Result<String, Fault> {
     let mut is_cancelled = false;
-    let turn = loop {
-        tokio::select! {
+    loop {
+        let turn = tokio::select! {
             biased;
-            turn = exchange.turn() => break turn,
+            turn = exchange.turn() => turn,
             () = place.cancelled.cancelled(), if !is_cancelled => {
                 is_cancelled = true;
                 exchange.cancel.cancel();
+                continue;
             }
-        }
-    };
-    match turn {
-        Turn::Ended(result) => result,
-        Turn::Asks(_) if !about.may_ask || is_cancelled => {
-            exchange.cancel.cancel();
-            Err(Fault::internal("a server asked for something where the protocol doesn't allow it"))
-        }
-        Turn::Asks(requests) => {
-            let ticket = office.parked.park(exchange)?;
-            let state = office.seal.close(ticket, about.request);
-            Ok(encode::input_required(&requests, &state, &office.server))
+        };
+        match (turn, about) {
+            (Turn::Ended(result), _) => return result,
+            (Turn::Asks(requests), Some(about)) if !is_cancelled => {
+                // One that has just ended says so in its next turn.
+                let Some(ticket) = office.parked.park(exchange)? else { continue };
+                let state = office.seal.close(ticket, &about.identity());
+                return Ok(encode::input_required(&requests, &state, &office.server));
+            }
+            (Turn::Asks(_), _) => {
+                exchange.cancel.cancel();
+                let why = "a server asked for something where the protocol doesn't allow it";
+                return Err(Fault::internal(why));
+            }
         }
     }
 }

@@ -4,16 +4,10 @@ use super::{
     clean::{clean, one_line},
     style::{ASKS, BOLD, DIM, bad, dim, good},
 };
-use haft_core::{Effects, Question, RealPath, Touch, Why, bounded_lines, exact};
+use haft_core::{Question, QuestionRow, exact};
 
-/// How many lines of a preview are shown.
-const PREVIEW_MAX_LINES: usize = 60;
-/// How many lines of one command or input are shown.
-const TEXT_MAX_LINES: usize = 20;
-/// How much of one line is shown.
-const LINE_MAX_CHARS: usize = 400;
-/// Effects that are named one by one.
-const TOUCHES_MAX: usize = 20;
+/// How much of one rule is shown.
+const RULE_MAX_CHARS: usize = 400;
 /// The column where values start.
 const VALUE_COLUMN: usize = 12;
 
@@ -75,13 +69,7 @@ pub(crate) fn question(question: &Question) -> String {
             dim(&exact(&question.tool)),
         ),
     ];
-    lines.extend(effects(&question.effects));
-    if shows_input(&question.effects) {
-        lines.extend(field("input", &question.input.to_string()));
-    }
-    for (index, why) in question.why.iter().enumerate() {
-        lines.extend(field(if index == 0 { "because" } else { "" }, &reason(why)));
-    }
+    lines.extend(question.rows().iter().flat_map(row));
     lines.extend(preview(question));
     lines.join("\n") + "\n"
 }
@@ -130,89 +118,23 @@ pub(super) fn chosen<'a>(line: &str, rules: &'a [String]) -> Option<&'a String> 
     rules.get(number.checked_sub(1)?)
 }
 
-/// A reason with its gate and where its rule is written.
-pub(super) fn reason(why: &Why) -> String {
-    let mut text = why.reason.clone();
-    if let Some(source) = &why.source {
-        text.push_str(" (");
-        text.push_str(source);
-        text.push(')');
-    }
-    clean(&text)
-}
-
 fn rule_text(rule: &str) -> String {
-    one_line(&exact(rule), LINE_MAX_CHARS)
+    one_line(&exact(rule), RULE_MAX_CHARS)
 }
 
-/// Where the effects don't say what will happen, the input has to.
-fn shows_input(effects: &Effects<RealPath>) -> bool {
-    !effects.touches().iter().any(|touch| !matches!(touch, Touch::Session(_)))
-}
-
-fn effects(effects: &Effects<RealPath>) -> Vec<String> {
-    let touches = match effects {
-        Effects::Everything => return field("touches", "not stated: it may do anything that you may"),
-        Effects::Delegated => {
-            return field("touches", "nothing itself: the calls it makes are judged one by one");
-        }
-        Effects::Only(touches) => touches,
-    };
-    let mut lines = Vec::new();
-    let shown = touches.iter().filter(|touch| !matches!(touch, Touch::Session(_)));
-    for touch in shown.clone().take(TOUCHES_MAX) {
-        let path = |path: &RealPath| {
-            let outside = if path.is_outside() { " (outside the workspace)" } else { "" };
-            format!("{}{outside}", one_name(&path.to_string()))
-        };
-        lines.extend(match touch {
-            Touch::Command(line) => field("runs", line),
-            Touch::Write(at) => field("writes", &path(at)),
-            Touch::WriteTree(at) => field("writes in", &path(at)),
-            Touch::Read(at) => field("reads", &path(at)),
-            Touch::ReadTree(at) => field("reads in", &path(at)),
-            Touch::Host(host) => field("contacts", host),
-            Touch::Server(name) => field("asks", &format!("the server {name}")),
-            Touch::Session(_) => Vec::new(),
-            Touch::Unconfined => field("sandbox", "none: it may change and reach whatever you may"),
-            Touch::Outlives => {
-                field("lives on", "after the session has ended, until it ends or is stopped by hand")
-            }
-        });
-    }
-    let left_out = shown.count().saturating_sub(TOUCHES_MAX);
-    if left_out > 0 {
-        lines.extend(field("", &format!("… and {left_out} more")));
-    }
-    lines
-}
-
-/// A path stays on one line, whatever is in it.
-fn one_name(path: &str) -> String {
-    path.replace('\n', "\\n").replace('\t', "\\t")
-}
-
-fn field(name: &str, value: &str) -> Vec<String> {
-    let value = exact(value);
-    let mut lines: Vec<String> = bounded(&value, TEXT_MAX_LINES)
-        .into_iter()
-        .map(|line| format!("{:VALUE_COLUMN$}{line}", ""))
-        .collect();
+/// A row with its value in the column of values.
+fn row(row: &QuestionRow) -> Vec<String> {
+    let mut lines: Vec<String> = row.lines.iter().map(|line| format!("{:VALUE_COLUMN$}{line}", "")).collect();
     if let Some(first) = lines.first_mut() {
-        let value = first.trim_start().to_owned();
-        *first = format!("  {DIM}{name:<10}{DIM:#}{value}");
+        *first = format!("  {DIM}{:<10}{DIM:#}{}", row.name, first.trim_start());
     }
     lines
 }
 
 fn preview(question: &Question) -> Vec<String> {
-    let text = question.preview.text.trim_end();
-    let is_said = |touch: &Touch<RealPath>| matches!(touch, Touch::Command(line) if line.trim_end() == text);
-    if text.is_empty() || question.effects.touches().iter().any(is_said) {
-        return Vec::new();
-    }
     let bar = dim("│");
-    bounded(&exact(text), PREVIEW_MAX_LINES)
+    question
+        .preview_lines()
         .into_iter()
         .map(|line| {
             let line = match line.chars().next() {
@@ -225,14 +147,10 @@ fn preview(question: &Question) -> Vec<String> {
         .collect()
 }
 
-fn bounded(text: &str, max_lines: usize) -> Vec<String> {
-    bounded_lines(text, max_lines, LINE_MAX_CHARS)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_core::{CallId, Preview};
+    use haft_core::{CallId, Effects, Preview, RealPath, Touch, Why};
     use serde_json::json;
     use std::sync::Arc;
 
@@ -272,10 +190,10 @@ mod tests {
 
     #[test]
     fn a_long_preview_is_cut_and_counted() {
-        let diff = "+a\n".repeat(PREVIEW_MAX_LINES + 5);
+        let diff = "+a\n".repeat(65);
         let at = Touch::Write(RealPath::new("/w", "src/a\nb"));
         let text = plain(&question(&asked(Effects::Only(vec![at]), &diff)));
-        assert_eq!(text.matches("│ +a").count(), PREVIEW_MAX_LINES);
+        assert_eq!(text.matches("│ +a").count(), 60);
         assert!(text.contains("… 5 more lines (of 65)"), "{text}");
         assert!(text.contains("writes    src/a\\nb"), "{text}");
     }

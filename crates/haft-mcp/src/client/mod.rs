@@ -12,7 +12,7 @@
 //! | `wire`, `router`, `pulse`, `message` | requests and answers, whatever carries them |
 //! | `stdio`, `http`, `refusal`, `sse` | what carries them |
 //! | `registry`, `tool`, `call`, `result` | definitions as tools of haft's, calls, results |
-//! | `definition`, `schema`, `headers`, `name`, `screen`, `canonical` | what a definition says and how it is shown |
+//! | `definition`, `schema`, `headers`, `name`, `screen` | what a definition says and how it is shown |
 //! | `upstream`, `gathered` | resources, prompts and completions, for hosts that pass them on; those of all servers as one |
 //! | `lent` | what a client in front of haft lends to a server |
 //! | `auth/` | logging in, over HTTP |
@@ -25,7 +25,6 @@ mod attend;
 mod auth;
 mod cache;
 mod call;
-mod canonical;
 mod clients;
 mod config;
 mod definition;
@@ -53,6 +52,8 @@ mod stdio;
 mod tool;
 mod upstream;
 mod wire;
+
+use crate::canonical;
 
 pub use auth::{LoggedIn, LoginPage, OAuth, OAuthSetup, OwnClient};
 pub use clients::{ClientSetup, McpClients, ServerReport};

@@ -72,15 +72,15 @@ impl Reader {
     /// The body of a response.
     pub(super) fn into_body(self) -> Body {
         let events = unfold(self, |mut reader| async move {
-            let text = reader.next().await?;
-            Some((Ok::<_, Infallible>(Frame::data(Bytes::from(text))), reader))
+            let bytes = reader.next().await?;
+            Some((Ok::<_, Infallible>(Frame::data(bytes)), reader))
         });
         StreamBody::new(events).boxed_unsync()
     }
 
-    async fn next(&mut self) -> Option<String> {
+    async fn next(&mut self) -> Option<Bytes> {
         if let Some(priming) = self.priming.take() {
-            return Some(priming);
+            return Some(priming.into());
         }
         loop {
             let mut changed = pin!(self.stream.changes());
@@ -89,7 +89,7 @@ impl Reader {
                 Next::Event(event) => {
                     self.after += 1;
                     let id = self.id().unwrap_or_default();
-                    return Some(format!("event: message\n{id}data: {event}\n\n"));
+                    return Some(framed(&id, &event));
                 }
                 Next::End => return None,
                 Next::Wait => {}
@@ -97,7 +97,7 @@ impl Reader {
             tokio::select! {
                 () = changed => {}
                 () = self.until.cancelled() => return None,
-                () = sleep(KEEP_ALIVE) => return Some(":\n\n".to_owned()),
+                () = sleep(KEEP_ALIVE) => return Some(Bytes::from_static(b":\n\n")),
             }
         }
     }
@@ -113,6 +113,12 @@ impl Drop for Reader {
         self.stream.left(self.turn);
         drop(self.gone.take());
     }
+}
+
+/// A message as an event; `id` is the line that names it, or empty.
+fn framed(id: &str, message: &Bytes) -> Bytes {
+    let parts: [&[u8]; 5] = [b"event: message\n", id.as_bytes(), b"data: ", message, b"\n\n"];
+    parts.concat().into()
 }
 
 /// The stream and the message that a client has seen last.

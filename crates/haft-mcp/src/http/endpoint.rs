@@ -136,7 +136,7 @@ impl Endpoint {
             Frame::Request(asked) => Some(asked.raw_id),
             _ => None,
         };
-        let refuse = |fault: &Fault| response::message(refusal(raw_id, fault, Era::Modern));
+        let refuse = |fault: &Fault| refusing(raw_id, fault, Era::Modern);
         let era = match &frame {
             // What is no message belongs to no era.
             Frame::Fault { .. } => Era::Modern,
@@ -173,14 +173,14 @@ impl Endpoint {
             }
             Heard::Fault { raw_id, fault } => {
                 way.forget();
-                Err(response::message(refusal(raw_id.as_deref(), &fault, era)))
+                Err(refusing(raw_id.as_deref(), &fault, era))
             }
         }
     }
 
-    /// The input schema of the tool that a client calls by this name.
-    fn schema(&self, tool: &str) -> Option<serde_json::Value> {
-        let offer = self.office.offer(tool)?;
+    /// The input schema of the tool that a call by this name runs.
+    fn schema(&self, name: &str) -> Option<serde_json::Value> {
+        let offer = self.office.offer(name)?;
         match &offer.spec().foreign {
             Some(own) => own.get("inputSchema").cloned(),
             None => Some(offer.spec().input_schema.clone()),
@@ -248,21 +248,18 @@ impl Way {
     /// Waits for what there is to say, and says it: as one message where that is all, else as a stream. `gone` fires
     /// when the client goes away before that.
     async fn respond(self, accepts: Accepts, gone: Option<DropGuard>) -> Answered {
-        let first = if accepts.events {
-            self.stream.first(STREAM_AFTER).await
-        } else {
-            self.stream.reply().await.map_or(First::Nothing, First::Reply)
-        };
+        let first =
+            if accepts.events { self.stream.first(STREAM_AFTER).await } else { self.stream.reply().await };
         let response = match first {
-            First::Reply(reply) if accepts.json => {
+            First::Reply { text, status } if accepts.json => {
                 self.forget();
-                response::message(reply)
+                response::message(text, status)
             }
             First::Nothing => {
                 self.forget();
                 empty(StatusCode::ACCEPTED)
             }
-            First::Reply(_) | First::Stream => self.events(gone)?,
+            First::Reply { .. } | First::Stream => self.events(gone)?,
         };
         Ok(match &self.session {
             Some((session, _)) => with_session(response, session),
@@ -334,7 +331,13 @@ async fn read(body: Incoming) -> Result<String, Response> {
         Ok(Ok(collected)) => collected,
     };
     String::from_utf8(collected.to_bytes().into())
-        .map_err(|_| response::message(refusal(None, &Fault::not_json("a message is UTF-8"), Era::Modern)))
+        .map_err(|_| refusing(None, &Fault::not_json("a message is UTF-8"), Era::Modern))
+}
+
+/// A refusal as the one message of a response.
+fn refusing(raw_id: Option<&str>, fault: &Fault, era: Era) -> Response {
+    let reply = refusal(raw_id, fault, era);
+    response::message(reply.text, reply.status)
 }
 
 /// What a browser asks before it lets a page send a request.

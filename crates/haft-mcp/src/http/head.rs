@@ -97,11 +97,9 @@ impl Head<'_> {
         let name = match asked.method.as_str() {
             "tools/call" | "prompts/get" => params.name.as_deref(),
             "resources/read" => params.uri.as_deref(),
-            _ => None,
+            _ => return Ok(()),
         };
-        if let Some(name) = name {
-            self.says(NAME, "Mcp-Name", Some(name))?;
-        }
+        self.says(NAME, "Mcp-Name", name)?;
         if asked.method != "tools/call" {
             return Ok(());
         }
@@ -231,6 +229,8 @@ mod tests {
         assert_eq!(check(&[("Mcp-Method", "TOOLS/CALL"), name], plain()), Err(-32_020));
         assert_eq!(check(&[method, ("Mcp-Name", "u")], plain()), Err(-32_020));
         assert_eq!(check(&[method, name, name], plain()), Err(-32_020));
+        assert_eq!(check(&[method, name], json!({})), Err(-32_020), "the body names nothing");
+        assert_eq!(check(&[method], json!({})), Ok(()));
 
         let called = |region: Value| json!({"name": "t", "arguments": {"region": region}});
         let region = |value: &'static str| [method, name, ("Mcp-Param-Region", value)];

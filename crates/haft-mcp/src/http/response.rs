@@ -1,6 +1,5 @@
 //! Responses.
 
-use crate::reach::Reply;
 use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
 use hyper::{
     StatusCode,
@@ -29,14 +28,14 @@ fn of(status: StatusCode, kind: &'static str, body: Body) -> Response {
     response
 }
 
-fn text(text: String) -> Body {
-    Full::new(Bytes::from(text)).boxed_unsync()
+fn text(text: impl Into<Bytes>) -> Body {
+    Full::new(text.into()).boxed_unsync()
 }
 
-/// One message.
-pub(super) fn message(reply: Reply) -> Response {
-    let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::OK);
-    of(status, JSON, text(reply.text))
+/// One message; `status` is what HTTP says with it.
+pub(super) fn message(message: impl Into<Bytes>, status: u16) -> Response {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+    of(status, JSON, text(message))
 }
 
 /// A stream of events.

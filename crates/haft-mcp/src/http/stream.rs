@@ -2,6 +2,7 @@
 //! numbered from 1, and kept until they were taken; where they can be asked for again, a while longer.
 
 use crate::reach::{Reach, Reply};
+use hyper::body::Bytes;
 use std::{
     collections::VecDeque,
     io,
@@ -16,6 +17,8 @@ use tokio::{
 
 /// How many untaken messages there may be before what may be lost is lost.
 const OFFERED_MAX: u64 = 64;
+/// How many bytes of them.
+const OFFERED_MAX_BYTES: usize = 256 * 1024;
 /// How many bytes of taken messages are kept to be asked for again.
 const KEPT_MAX_BYTES: usize = 4 * 1024 * 1024;
 
@@ -37,7 +40,8 @@ pub(super) struct Stream {
 
 #[derive(Default)]
 struct State {
-    events: VecDeque<Arc<str>>,
+    /// UTF-8, the reply at the end.
+    events: VecDeque<Bytes>,
     /// The number of the first that is kept, less one.
     dropped: u64,
     /// The last that was taken.
@@ -47,13 +51,14 @@ struct State {
     reader: Option<u64>,
     last_reader: u64,
     is_closed: bool,
-    reply: Option<Reply>,
+    /// What HTTP says with the reply, where there was one.
+    status: Option<u16>,
 }
 
 /// What a stream begins with.
 pub(super) enum First {
     /// The reply, and nothing before it.
-    Reply(Reply),
+    Reply { text: Bytes, status: u16 },
     /// Nothing: the client no longer wants it.
     Nothing,
     /// More than that, or it takes longer.
@@ -62,7 +67,7 @@ pub(super) enum First {
 
 /// What comes next for a reader.
 pub(super) enum Next {
-    Event(Arc<str>),
+    Event(Bytes),
     /// Nothing yet.
     Wait,
     /// Nothing more, or another reader has it now.
@@ -95,14 +100,14 @@ impl Stream {
     }
 
     /// Waits for the reply, whatever else is said.
-    pub(super) async fn reply(&self) -> Option<Reply> {
+    pub(super) async fn reply(&self) -> First {
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
             {
-                let mut state = self.lock();
+                let state = self.lock();
                 if state.is_closed {
-                    return state.reply.take();
+                    return state.reply().unwrap_or(First::Nothing);
                 }
             }
             changed.await;
@@ -184,12 +189,16 @@ impl Stream {
 
 impl State {
     fn first(&self) -> Option<First> {
-        match (&self.reply, self.is_closed) {
-            (Some(reply), true) if self.events.len() == 1 => Some(First::Reply(reply.clone())),
+        match (self.status, self.is_closed) {
+            (Some(_), true) if self.events.len() == 1 => self.reply(),
             (None, true) if self.events.is_empty() => Some(First::Nothing),
             _ if self.events.is_empty() => None,
             _ => Some(First::Stream),
         }
+    }
+
+    fn reply(&self) -> Option<First> {
+        Some(First::Reply { text: self.events.back()?.clone(), status: self.status? })
     }
 
     fn waiting(&self) -> u64 {
@@ -197,9 +206,18 @@ impl State {
         (self.dropped.saturating_add(all)).saturating_sub(self.taken)
     }
 
+    fn untaken(&self) -> impl Iterator<Item = &Bytes> {
+        let count = usize::try_from(self.waiting()).unwrap_or(usize::MAX);
+        self.events.iter().rev().take(count)
+    }
+
     fn waits(&self, text: &str) -> bool {
-        let untaken = usize::try_from(self.waiting()).unwrap_or(usize::MAX);
-        self.events.iter().rev().take(untaken).any(|event| event.as_ref() == text)
+        self.untaken().any(|event| event == text)
+    }
+
+    /// Whether something may wait besides that could as well be lost.
+    fn has_room(&self) -> bool {
+        self.waiting() < OFFERED_MAX && self.untaken().map(Bytes::len).sum::<usize>() < OFFERED_MAX_BYTES
     }
 
     /// A message was taken; what isn't kept goes, and of what is the oldest.
@@ -208,7 +226,7 @@ impl State {
             return;
         }
         let at = usize::try_from(number - self.dropped - 1).unwrap_or(usize::MAX);
-        self.kept_bytes += self.events.get(at).map_or(0, |event| event.len());
+        self.kept_bytes += self.events.get(at).map_or(0, Bytes::len);
         self.taken = number;
         while self.dropped < self.taken && (!is_kept || self.kept_bytes > KEPT_MAX_BYTES) {
             let Some(event) = self.events.pop_front() else { return };
@@ -230,7 +248,7 @@ impl Reach for Stream {
     }
 
     fn offer(&self, text: String) {
-        let has_room = self.lock().waiting() < OFFERED_MAX;
+        let has_room = self.lock().has_room();
         if has_room {
             self.add(text);
         }
@@ -243,9 +261,9 @@ impl Reach for Stream {
                 return;
             }
             state.is_closed = true;
-            if let Some(reply) = reply {
-                state.events.push_back(reply.text.as_str().into());
-                state.reply = Some(reply);
+            if let Some(Reply { text, status }) = reply {
+                state.events.push_back(text.into());
+                state.status = Some(status);
             }
         }
         self.changed.notify_waiters();
@@ -269,7 +287,7 @@ mod tests {
     fn texts(stream: &Stream, mut after: u64, reader: u64) -> Vec<String> {
         let mut seen = Vec::new();
         while let Next::Event(event) = stream.next(after, reader) {
-            seen.push(event.to_string());
+            seen.push(String::from_utf8(event.to_vec()).unwrap());
             after += 1;
         }
         seen
@@ -279,7 +297,9 @@ mod tests {
     async fn a_reply_alone_is_no_stream() {
         let alone = Stream::new(KEPT);
         alone.close(Some(reply("r")));
-        assert!(matches!(alone.first(Duration::ZERO).await, First::Reply(first) if first == reply("r")));
+        let first = alone.first(Duration::ZERO).await;
+        assert!(matches!(first, First::Reply { text, status: 200 } if text == "r"));
+        assert!(matches!(alone.reply().await, First::Reply { text, .. } if text == "r"), "it is kept");
         let more = Stream::new(KEPT);
         more.offer("p".to_owned());
         more.close(Some(reply("r")));
@@ -327,6 +347,12 @@ mod tests {
         let seen = texts(&stream, 0, reader);
         assert_eq!(u64::try_from(seen.len()).unwrap(), OFFERED_MAX + 1);
         assert_eq!(seen.last().map(String::as_str), Some("must"));
+        let stream = Stream::new(KEPT);
+        for _ in 0..8 {
+            stream.offer("x".repeat(OFFERED_MAX_BYTES / 2));
+        }
+        let reader = stream.read_from(0).unwrap();
+        assert_eq!(texts(&stream, 0, reader).len(), 2, "long ones are lost sooner");
     }
 
     #[test]

@@ -277,6 +277,34 @@ async fn both_eras_are_asked_over_stdio() {
     peer.leave().await.unwrap();
 }
 
+/// Says that it runs, once it was allowed.
+fn tells() -> Arc<dyn AnyTool> {
+    tool("tells", "Says that it runs.").permission(Permission::Confirm).risk(Risk::Safe).run(
+        |_: Nothing, cx: Cx| async move {
+            cx.log("half");
+            Ok("done")
+        },
+    )
+}
+
+#[tokio::test]
+async fn a_client_that_wants_progress_only_when_it_comes_back_hears_it() {
+    let stage = Stage::new();
+    stage.harness.register(tells());
+    let web = Web::open(stage.server()).await;
+    let params = || json!({"name": "tells", "arguments": {}});
+    let asked = modern(&web, params()).await["result"].take();
+    let key = asked["inputRequests"].as_object().unwrap().keys().next().unwrap().clone();
+    let mut back = with(params(), &asked["requestState"], json!({key: accept("allow once")}));
+    back["_meta"] = json!({"progressToken": "p"});
+    let got = web.modern_as("tools/call", back, json!({"elicitation": {}})).await;
+    let events = got.events().await;
+    let (last, before) = events.split_last().unwrap();
+    assert_eq!(last["result"]["content"][0]["text"], "done");
+    let said: Vec<_> = before.iter().map(|step| &step["params"]).collect();
+    assert_eq!(said, [&json!({"progressToken": "p", "progress": 1, "message": "half"})]);
+}
+
 async fn ended(events: &mut EventStream) -> &'static str {
     loop {
         if let Event::Ended { outcome, .. } = events.next().await {

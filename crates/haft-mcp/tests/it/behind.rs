@@ -2,7 +2,7 @@
 
 use crate::{
     kit::{PATIENCE, Peer, server},
-    upstream::Stage,
+    stage::{Stage, check_line, check_question, check_step},
     web::Web,
 };
 use haft_core::NoMedia;
@@ -109,35 +109,7 @@ async fn definitions_and_results_are_the_same_through_haft() {
 #[tokio::test]
 async fn a_servers_question_reaches_the_client_and_its_answer_the_server() {
     let chain = Chain::new().await;
-    let call = || json!({"name": "Odd-Tool", "arguments": {"asks": true}});
-    let reply = json!({"action": "accept", "content": {"which": "this one"}});
-    let mut peer = Peer::greeted(chain.server(), json!({"elicitation": {}})).await;
-    peer.send(1, "tools/call", call()).await;
-    let question = peer.hear().await;
-    assert_eq!(
-        (&question["method"], &question["params"]["message"]),
-        (&json!("elicitation/create"), &json!("Which?"))
-    );
-    peer.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": reply}).to_string()).await;
-    assert_eq!(peer.hear().await["result"]["content"][0]["text"], "this one");
-
-    let front = Web::open(chain.server()).await;
-    let can = || json!({"elicitation": {}});
-    let asked = front.modern_as("tools/call", call(), can()).await.json().await["result"].take();
-    assert_eq!(asked["inputRequests"]["which"]["params"]["message"], "Which?");
-    let mut back = call();
-    back["requestState"] = asked["requestState"].clone();
-    back["inputResponses"] = json!({"which": reply});
-    let done = front.modern_as("tools/call", back, can()).await.json().await["result"].take();
-    assert_eq!(done["content"][0]["text"], "this one");
-    // What the client can't do, the server is never told of: it says so, and the client hears it.
-    let got = front.modern("tools/call", call()).await;
-    assert_eq!(got.status, 400);
-    let error = got.json().await["error"].take();
-    assert_eq!(
-        (&error["code"], &error["data"]),
-        (&json!(-32_021), &json!({"requiredCapabilities": {"elicitation": {}}}))
-    );
+    check_question(|| chain.server()).await;
 }
 
 #[tokio::test]
@@ -146,13 +118,8 @@ async fn progress_log_lines_and_news_reach_the_client() {
     let mut peer = Peer::greeted(chain.server(), json!({})).await;
     assert_eq!(peer.ask(1, "logging/setLevel", json!({"level": "info"})).await["result"], json!({}));
     peer.send(2, "tools/call", json!({"name": "Odd-Tool", "_meta": {"progressToken": "p"}})).await;
-    let line = peer.hear().await;
-    assert_eq!(
-        (&line["method"], &line["params"]["data"]),
-        (&json!("notifications/message"), &json!({"own": 1}))
-    );
-    let step = peer.hear().await;
-    assert_eq!(step["params"], json!({"progressToken": "p", "progress": 0.5, "total": 2, "message": "half"}));
+    check_line(&peer.hear().await);
+    check_step(&peer.hear().await);
     assert_eq!(peer.hear().await["id"], 2);
 
     // It listens as soon as it can; until then nothing is told.

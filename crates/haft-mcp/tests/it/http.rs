@@ -1,7 +1,7 @@
 //! The server over HTTP, by real sockets.
 
 use crate::{
-    kit::{OUTCOME, PATIENCE, server, sum, talk, wait},
+    kit::{Mirror, OUTCOME, PATIENCE, server, sum, talk, wait},
     web::Web,
 };
 use haft_core::{Block, Cx, Effects, Failure, Output, Risk, SessionView, Spec, Tool};
@@ -100,6 +100,36 @@ async fn headers_that_disagree_with_the_body_are_refused() {
     let headers = [modern, ("mcp-method", "tools/call"), ("mcp-name", "other")];
     let got = web.post(&headers, &ask(8, "tools/call", params)).await;
     assert_eq!((got.status, got.json().await["error"]["code"].as_i64()), (400, Some(-32_020)));
+}
+
+#[tokio::test]
+async fn headers_are_checked_by_the_tool_that_the_call_runs() {
+    let harness = Harness::new();
+    let web = Web::open(server(&harness)).await;
+    let schema = json!({
+        "type": "object",
+        "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
+    });
+    // Nobody has looked at the catalogue since.
+    harness.catalogue().register(Mirror::of(schema, &["reflect"]), "test:mirror").unwrap().keep();
+    for name in ["reflect", "mirror", "Mirror"] {
+        let params = || json!({"name": name, "arguments": {"region": "eu"}});
+        let got = web.modern("tools/call", params()).await;
+        assert_eq!((got.status, got.json().await["error"]["code"].as_i64()), (400, Some(-32_020)), "{name}");
+        let mut params = params();
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let headers = [
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", name),
+            ("mcp-param-region", "eu"),
+        ];
+        let called = web.post(&headers, &ask(1, "tools/call", params)).await.json().await;
+        assert_eq!(called["result"]["content"][0]["text"], r#"{"region":"eu"}"#, "{name}");
+    }
 }
 
 #[tokio::test]

@@ -194,8 +194,13 @@ pub(crate) struct Mirror(Arc<Spec>);
 
 impl Mirror {
     pub(crate) fn tool() -> Arc<dyn AnyTool> {
+        Self::of(Self::schema(), &[])
+    }
+
+    /// One with a schema of its own, and other names.
+    pub(crate) fn of(schema: Value, aliases: &[&str]) -> Arc<dyn AnyTool> {
         let spec = Spec::new("mirror", "Says its input back.").read_only().with_risk(Risk::Safe);
-        Arc::new(Self(Arc::new(spec.with_input_schema(Self::schema()))))
+        Arc::new(Self(Arc::new(spec.with_input_schema(schema).with_aliases(aliases))))
     }
 
     pub(crate) fn schema() -> Value {

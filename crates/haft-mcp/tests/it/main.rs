@@ -10,6 +10,7 @@ mod asks;
 mod behind;
 mod http;
 mod kit;
+mod stage;
 mod stdio;
 mod upstream;
 mod web;

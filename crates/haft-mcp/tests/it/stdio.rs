@@ -95,8 +95,11 @@ async fn a_call_comes_back_whatever_its_outcome() {
     assert_eq!(unknown["error"]["code"], -32_602);
     let message = unknown["error"]["message"].as_str().unwrap();
     assert!(message.contains("Unknown tool: sun") && message.contains("sum"), "{message}");
-    let nameless = peer.ask(4, "tools/call", json!({"arguments": {}})).await;
-    assert_eq!(nameless["error"]["code"], -32_602);
+    for params in [json!({"arguments": {}}), json!({"name": 4}), json!({"name": "x".repeat(1 << 20)})] {
+        let error = peer.ask(4, "tools/call", params).await["error"].take();
+        assert_eq!(error["code"], -32_602);
+        assert!(error["message"].as_str().unwrap().len() < 200, "it isn't said back");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -185,6 +188,23 @@ async fn a_cancelled_call_ends_without_a_reply() {
     // The next lines are the replies to what follows.
     peer.call(2, "sum", json!({"n": 1})).await;
     assert_eq!(peer.ask(3, "ping", json!({})).await["result"], json!({}));
+}
+
+#[tokio::test]
+async fn a_cancel_of_nothing_ends_nothing() {
+    let harness = Harness::new();
+    let (running, cancelled) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    harness.register(wait(&running, &cancelled));
+    let mut peer = Peer::legacy(&harness).await;
+    peer.send(1, "tools/call", json!({"name": "wait"})).await;
+    timeout(PATIENCE, running.notified()).await.unwrap();
+    for params in [json!({"requestId": "1"}), json!({"requestId": 9}), json!({"requestId": {}}), json!({})] {
+        peer.tell("notifications/cancelled", params).await;
+    }
+    // Its id is in use still.
+    assert_eq!(peer.ask(1, "ping", json!({})).await["error"]["code"], -32_600);
+    peer.tell("notifications/cancelled", json!({"requestId": 1.0})).await;
+    timeout(PATIENCE, cancelled.notified()).await.unwrap();
 }
 
 #[tokio::test]

@@ -1,185 +1,12 @@
 //! What servers behind haft have besides their tools, and their tools' questions, as a client in front sees it.
 
 use crate::{
-    kit::{Peer, modern, server},
+    kit::{Peer, modern},
+    stage::{SLOW, Stage, asking, check_line, check_question, check_step, this_one},
     web::Web,
 };
-use haft_core::{
-    AnyTool, Bound, BoxFuture, Cx, Effects, Failure, Output, Permission, Risk, SessionView, Spec,
-};
-use haft_mcp::{Change, Features, Front, Fronts, McpServer, Relayed, RpcError, Upstreams};
-use haft_test::Harness;
-use serde_json::{Map, Value, json};
-use std::{
-    any::Any,
-    sync::{Arc, Mutex},
-};
-use tokio::sync::broadcast;
-
-/// Servers that aren't there.
-pub(crate) struct Behind {
-    pub(crate) changes: broadcast::Sender<Change>,
-    subscribed: Arc<Mutex<Vec<String>>>,
-}
-
-struct Subscription(Arc<Mutex<Vec<String>>>, String);
-
-impl Drop for Subscription {
-    fn drop(&mut self) {
-        self.0.lock().unwrap().retain(|uri| *uri != self.1);
-    }
-}
-
-impl Behind {
-    fn new() -> Arc<Self> {
-        Arc::new(Self { changes: broadcast::channel(16).0, subscribed: Arc::default() })
-    }
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    value.as_object().cloned().unwrap()
-}
-
-/// What a question of a server looks like, under `key`.
-fn question(key: &str) -> Map<String, Value> {
-    object(json!({key: {"method": "elicitation/create", "params": {
-        "message": "Which?", "requestedSchema": {"type": "object", "properties": {"which": {"type": "string"}}},
-    }}}))
-}
-
-async fn answer(front: &Arc<dyn Front>, key: &str) -> Result<String, RpcError> {
-    let answers = front.ask(question(key)).await?;
-    Ok(answers[key]["content"]["which"].as_str().unwrap_or("nothing").to_owned())
-}
-
-impl Upstreams for Behind {
-    fn features(&self) -> Features {
-        Features { resources: true, subscriptions: true, prompts: true, completions: true }
-    }
-
-    fn request(&self, request: Relayed) -> BoxFuture<'_, Result<Map<String, Value>, RpcError>> {
-        Box::pin(async move {
-            let Relayed { method, params, front } = request;
-            match method {
-                "resources/list" => {
-                    Ok(object(json!({"resources": [{"uri": "x://a", "name": "a", "x-own": 1}]})))
-                }
-                "resources/read" if params["uri"] == "x://a" => Ok(object(
-                    json!({"contents": [{"uri": "x://a", "text": "t"}], "_meta": {"com.example/a": params.get("_meta")}}),
-                )),
-                "resources/read" => Err(RpcError::no_resource(params["uri"].as_str().unwrap())),
-                "prompts/get" => {
-                    let which = answer(&front, "which").await?;
-                    Ok(object(
-                        json!({"messages": [{"role": "user", "content": {"type": "text", "text": which}}]}),
-                    ))
-                }
-                "prompts/list" => Ok(object(json!({"prompts": [{"name": "p", "x-own": 1}]}))),
-                "completion/complete" => Ok(object(json!({"completion": {"values": ["a"]}}))),
-                _ => Ok(object(json!({}))),
-            }
-        })
-    }
-
-    fn subscribe(&self, uri: &str) -> BoxFuture<'_, Result<Box<dyn Any + Send>, RpcError>> {
-        self.subscribed.lock().unwrap().push(uri.to_owned());
-        let held = Subscription(Arc::clone(&self.subscribed), uri.to_owned());
-        Box::pin(async move {
-            let held: Box<dyn Any + Send> = Box::new(held);
-            Ok(held)
-        })
-    }
-
-    fn changes(&self) -> broadcast::Receiver<Change> {
-        self.changes.subscribe()
-    }
-}
-
-/// A tool of a server behind haft, with a question, progress and log lines of its own.
-struct Odd {
-    spec: Arc<Spec>,
-    fronts: Fronts,
-}
-
-impl Odd {
-    fn tool(fronts: &Fronts) -> Arc<dyn AnyTool> {
-        let mut spec = Spec::new("Odd-Tool", "Is odd.")
-            .with_permission(Permission::Auto)
-            .with_risk(Risk::Safe)
-            .concurrency_safe();
-        spec.foreign = Some(Arc::new(json!({
-            "title": "Odd", "name": "Odd-Tool", "inputSchema": {"type": "object", "x-b": 1, "x-a": 2},
-            "icons": [{"src": "x:y"}],
-        })));
-        Arc::new(Self { spec: Arc::new(spec), fronts: fronts.clone() })
-    }
-}
-
-impl AnyTool for Odd {
-    fn spec(&self) -> &Arc<Spec> {
-        &self.spec
-    }
-
-    fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {
-        Ok(Box::new(OddCall { input, fronts: self.fronts.clone() }))
-    }
-}
-
-struct OddCall {
-    input: Arc<Value>,
-    fronts: Fronts,
-}
-
-impl Bound for OddCall {
-    fn effects(&self, _: &dyn SessionView) -> Effects {
-        Effects::none()
-    }
-
-    fn run(self: Box<Self>, cx: Cx) -> BoxFuture<'static, Result<Output, Failure>> {
-        Box::pin(async move {
-            let front = self.fronts.of(&cx).expect("somebody made the call");
-            let refused = |error: RpcError| {
-                let text = error.message.clone();
-                if error.code == RpcError::MISSING_CAPABILITY {
-                    front.refuse(error);
-                }
-                Failure::internal(text)
-            };
-            front.log(&object(json!({"level": "info", "data": {"own": 1}})));
-            front.progress(&object(json!({"progress": 0.5, "total": 2, "message": "half"})));
-            let which = if self.input["asks"] == true {
-                answer(&front, "which").await.map_err(refused)?
-            } else {
-                "nobody".to_owned()
-            };
-            let items = [
-                json!({"type": "text", "text": which, "annotations": {"priority": 1}}),
-                json!({"type": "resource", "resource": {"uri": "x://a", "blob": "AA=="}}),
-            ];
-            let own = json!({"content": items, "_meta": {"com.example/m": front.meta()}});
-            Ok(Output { foreign: Some(own), ..Output::text(which) })
-        })
-    }
-}
-
-/// A server with all of that.
-pub(crate) struct Stage {
-    harness: Harness,
-    pub(crate) behind: Arc<Behind>,
-    fronts: Fronts,
-}
-
-impl Stage {
-    pub(crate) fn new() -> Self {
-        let (harness, behind, fronts) = (Harness::new(), Behind::new(), Fronts::new());
-        harness.register(Odd::tool(&fronts));
-        Self { harness, behind, fronts }
-    }
-
-    pub(crate) fn server(&self) -> McpServer {
-        server(&self.harness).with_upstreams(self.behind.clone()).with_fronts(self.fronts.clone())
-    }
-}
+use haft_mcp::Change;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn definitions_and_results_go_on_as_they_came() {
@@ -210,17 +37,12 @@ async fn progress_and_log_lines_of_a_server_go_on_as_far_as_the_client_wants_the
     let mut peer = Peer::greeted(stage.server(), json!({})).await;
     let call = || json!({"name": "Odd-Tool", "_meta": {"progressToken": "p"}});
     peer.send(1, "tools/call", call()).await;
-    let step = peer.hear().await;
-    assert_eq!(step["params"], json!({"progressToken": "p", "progress": 0.5, "total": 2, "message": "half"}));
+    check_step(&peer.hear().await);
     assert_eq!(peer.hear().await["id"], 1);
     assert_eq!(peer.ask(2, "logging/setLevel", json!({"level": "loud"})).await["error"]["code"], -32_602);
     assert_eq!(peer.ask(3, "logging/setLevel", json!({"level": "debug"})).await["result"], json!({}));
     peer.send(4, "tools/call", call()).await;
-    let line = peer.hear().await;
-    assert_eq!(
-        (&line["method"], &line["params"]["data"]),
-        (&json!("notifications/message"), &json!({"own": 1}))
-    );
+    check_line(&peer.hear().await);
     assert_eq!(peer.hear().await["method"], "notifications/progress");
     assert_eq!(peer.hear().await["id"], 4);
     assert_eq!(peer.ask(5, "logging/setLevel", json!({"level": "error"})).await["result"], json!({}));
@@ -236,40 +58,14 @@ async fn progress_and_log_lines_of_a_server_go_on_as_far_as_the_client_wants_the
 #[tokio::test]
 async fn a_servers_question_goes_to_whoever_made_the_call() {
     let stage = Stage::new();
-    let call = || json!({"name": "Odd-Tool", "arguments": {"asks": true}});
-    let reply = json!({"action": "accept", "content": {"which": "this one"}});
-    let mut peer = Peer::greeted(stage.server(), json!({"elicitation": {}})).await;
-    peer.send(1, "tools/call", call()).await;
-    let question = peer.hear().await;
-    assert_eq!(
-        (&question["method"], &question["params"]["message"]),
-        (&json!("elicitation/create"), &json!("Which?"))
-    );
-    peer.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": reply}).to_string()).await;
-    assert_eq!(peer.hear().await["result"]["content"][0]["text"], "this one");
-
+    check_question(|| stage.server()).await;
+    // It may be answered before it is put.
     let web = Web::open(stage.server()).await;
-    let can = || json!({"elicitation": {}});
-    let asked = web.modern_as("tools/call", call(), can()).await.json().await["result"].take();
-    assert_eq!(asked["inputRequests"]["which"]["params"]["message"], "Which?");
-    let mut back = call();
-    back["requestState"] = asked["requestState"].clone();
-    back["inputResponses"] = json!({"which": reply});
-    let done = web.modern_as("tools/call", back, can()).await.json().await["result"].take();
+    let mut early = asking();
+    early["inputResponses"] = json!({"which": this_one(), "more": {}});
+    let done =
+        web.modern_as("tools/call", early, json!({"elicitation": {}})).await.json().await["result"].take();
     assert_eq!(done["content"][0]["text"], "this one");
-    // A server's question may be answered before it is put.
-    let mut early = call();
-    early["inputResponses"] = json!({"which": reply, "more": {}});
-    let done = web.modern_as("tools/call", early, can()).await.json().await["result"].take();
-    assert_eq!(done["content"][0]["text"], "this one");
-    // What the client can't do is an error of the protocol.
-    let got = web.modern("tools/call", call()).await;
-    assert_eq!(got.status, 400);
-    let error = got.json().await["error"].take();
-    assert_eq!(
-        (&error["code"], &error["data"]),
-        (&json!(-32_021), &json!({"requiredCapabilities": {"elicitation": {}}}))
-    );
 }
 
 #[tokio::test]
@@ -318,6 +114,11 @@ async fn resources_prompts_and_completion_are_those_of_the_servers() {
         json!({"completion": {"values": ["a"]}})
     );
     assert_eq!(peer.ask(5, "prompts/list", json!({"cursor": "x"})).await["error"]["code"], -32_602);
+    // What can't go on whole doesn't go on at all.
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    let params = format!(r#"{{"uri":"x://a","x":{deep}}}"#);
+    peer.say(&format!(r#"{{"jsonrpc":"2.0","id":6,"method":"resources/read","params":{params}}}"#)).await;
+    assert_eq!(peer.hear().await["error"]["code"], -32_602);
 
     let web = Web::open(stage.server()).await;
     let read = web.modern("resources/read", json!({"uri": "x://a"})).await.json().await["result"].take();
@@ -345,7 +146,7 @@ async fn who_subscribed_is_told_of_changes_and_nobody_else() {
     let stage = Stage::new();
     let mut peer = Peer::greeted(stage.server(), json!({})).await;
     assert_eq!(peer.ask(1, "resources/subscribe", json!({"uri": "x://a"})).await["result"], json!({}));
-    assert_eq!(*stage.behind.subscribed.lock().unwrap(), ["x://a"]);
+    stage.behind.until_subscribed(&["x://a"]).await;
     let web = Web::open(stage.server()).await;
     let wanted = json!({"notifications": {"promptsListChanged": true, "resourceSubscriptions": ["x://b"]}});
     let mut listening = web.modern("subscriptions/listen", wanted.clone()).await;
@@ -374,4 +175,59 @@ async fn who_subscribed_is_told_of_changes_and_nobody_else() {
     assert_eq!(peer.ask(3, "ping", json!({})).await["result"], json!({}));
     drop(listening);
     peer.leave().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stream_hears_of_a_resource_once_however_often_it_is_named() {
+    let stage = Stage::new();
+    let mut peer = Peer::of(stage.server());
+    let wanted = modern(json!({"notifications": {"resourceSubscriptions": ["x://a", "x://b", "x://a"]}}));
+    peer.send(1, "subscriptions/listen", wanted).await;
+    let accepted = peer.hear().await["params"]["notifications"].take();
+    assert_eq!(accepted, json!({"resourceSubscriptions": ["x://a", "x://b"]}));
+    stage.behind.until_subscribed(&["x://a", "x://b"]).await;
+}
+
+#[tokio::test]
+async fn a_clients_last_word_counts_however_long_its_server_takes_to_subscribe() {
+    let stage = Stage::new();
+    let mut peer = Peer::greeted(stage.server(), json!({})).await;
+    let slow = || json!({"uri": SLOW});
+    peer.send(1, "resources/subscribe", slow()).await;
+    assert_eq!(peer.ask(2, "resources/unsubscribe", slow()).await["result"], json!({}));
+    stage.behind.go_on.notify_one();
+    let done = peer.hear().await;
+    assert_eq!((&done["id"], &done["result"]), (&json!(1), &json!({})));
+    stage.behind.until_subscribed(&[]).await;
+
+    // The server is asked once, whoever of these comes first.
+    peer.send(3, "resources/subscribe", slow()).await;
+    assert_eq!(peer.ask(4, "resources/unsubscribe", slow()).await["result"], json!({}));
+    peer.send(5, "resources/subscribe", slow()).await;
+    // Its reply shows that what came before it was taken in.
+    assert_eq!(peer.ask(6, "ping", json!({})).await["result"], json!({}));
+    stage.behind.go_on.notify_one();
+    let mut done = [peer.hear().await["id"].take(), peer.hear().await["id"].take()];
+    done.sort_by_key(Value::as_u64);
+    assert_eq!(done, [3, 5]);
+    stage.behind.until_subscribed(&[SLOW]).await;
+    stage.behind.changes.send(Change::Resource(SLOW.into())).unwrap();
+    assert_eq!(peer.hear().await["params"], slow());
+    assert_eq!(peer.ask(7, "resources/unsubscribe", slow()).await["result"], json!({}));
+    stage.behind.until_subscribed(&[]).await;
+}
+
+#[tokio::test]
+async fn who_is_still_being_subscribed_can_go_away() {
+    let stage = Stage::new();
+    let mut peer = Peer::greeted(stage.server(), json!({})).await;
+    let wanted = modern(json!({"notifications": {"resourceSubscriptions": [SLOW]}}));
+    for (method, params) in [("resources/subscribe", json!({"uri": SLOW})), ("subscriptions/listen", wanted)]
+    {
+        peer.send(1, method, params).await;
+        stage.behind.until_subscribed(&[SLOW]).await;
+        peer.tell("notifications/cancelled", json!({"requestId": 1})).await;
+        stage.behind.until_subscribed(&[]).await;
+        assert_eq!(peer.ask(1, "ping", json!({})).await["result"], json!({}), "{method}");
+    }
 }
