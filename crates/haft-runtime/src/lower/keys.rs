@@ -65,7 +65,9 @@ impl Keys {
     /// A value for which these schemas may hold.
     fn raised(&self, value: Value, schemas: &[&Value]) -> Value {
         let mut all = Vec::new();
-        schemas.iter().for_each(|schema| parts(schema, &mut all));
+        for schema in schemas {
+            parts(schema, &mut all);
+        }
         match value {
             Value::Object(fields) => Value::Object(
                 fields
@@ -183,7 +185,7 @@ fn of_field<'s>(all: &[&'s Map<String, Value>], name: &str) -> Vec<&'s Value> {
 /// What may hold for an item of a list.
 fn of_items<'s>(all: &[&'s Map<String, Value>]) -> Vec<&'s Value> {
     let mut within = Vec::new();
-    for schema in all.iter().copied() {
+    for schema in all {
         within.extend(["items", "contains"].iter().filter_map(|key| schema.get(*key)));
         if let Some(Value::Array(places)) = schema.get("prefixItems") {
             within.extend(places);

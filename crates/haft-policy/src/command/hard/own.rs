@@ -34,7 +34,7 @@ pub(super) fn switched_off(simple: &Simple) -> Option<String> {
     }
     let words: Vec<&str> = simple.words.iter().skip(1).map(Word::text).collect();
     // A question of the inner haft would be answered by nobody.
-    if words.iter().any(|word| *word == "--yes") {
+    if words.contains(&"--yes") {
         return Some("haft --yes answers its own questions, which is for people only".to_owned());
     }
     let has = |wanted: &str| wanted.is_empty() || words.contains(&wanted);
