@@ -1,11 +1,14 @@
 //! Servers from their first byte to their last.
 
 use crate::kit::{Bench, by_shell, lines, marked, program, setup, stdio, trace, until};
-use haft_core::Cancel;
+use haft_core::{Cancel, StateFolder};
 use haft_mcp::client::{McpClients, Oddities, ServerConfig, Transport};
 use haft_test::Harness;
 use serde_json::{Value, json};
-use std::{process, time::Duration};
+use std::{
+    process,
+    time::{Duration, SystemTime},
+};
 
 fn echo() -> Value {
     json!([{"name": "echo", "inputSchema": {"type": "object"}}])
@@ -213,6 +216,27 @@ async fn the_era_and_the_tools_of_a_server_are_remembered_while_it_sleeps() {
     assert_eq!(lines(&started), 1, "and it doesn't run for that");
     assert!(bench.text("echo", json!({"text": "hi"})).await.contains("hi"));
     assert_eq!((lines(&started), lines(&asked)), (2, 1), "greeted at once in the way that it knows");
+    bench.finish().await;
+}
+
+/// What is remembered, and when it was written.
+fn remembered(bench: &Bench) -> Vec<(String, SystemTime)> {
+    let state: &dyn StateFolder = &**bench.harness.state();
+    let files = state.list("mcp").into_iter().filter(|entry| entry.name.ends_with(".json"));
+    files.map(|entry| (entry.name, entry.modified)).collect()
+}
+
+#[tokio::test]
+async fn what_is_remembered_is_written_only_where_it_changed() {
+    let bench = Bench::new(&json!({})).ready().await;
+    let first = remembered(&bench);
+    assert_eq!(first.len(), 2, "of both servers");
+    let bench = bench.anew(&json!({})).await;
+    bench.clients.look("s", &Cancel::new()).await.unwrap();
+    assert_eq!(remembered(&bench), first, "nothing was said that wasn't known");
+    let bench = bench.anew(&json!({"tools": [{"name": "other", "inputSchema": {"type": "object"}}]})).await;
+    bench.clients.look("s", &Cancel::new()).await.unwrap();
+    assert_ne!(remembered(&bench), first);
     bench.finish().await;
 }
 
