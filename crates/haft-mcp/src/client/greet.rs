@@ -4,17 +4,17 @@
 //! over it: then it is greeted the older way, and remembered for it.
 
 use super::{
-    message::RpcError,
     refusal::Refusal,
-    wire::{Ask, CallError, Link, MODERN, Wire},
+    wire::{Ask, CallError, Link, Wire},
 };
-use crate::era::Era;
+use crate::{
+    RpcError,
+    era::{Era, LATEST_LEGACY, LEGACY_VERSIONS, MODERN, SERVER_KEY},
+};
 use haft_core::Cancel;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// The revisions with a handshake, the newest first.
-pub(crate) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// How long a server may keep silent when it is asked in the modern way.
 const PROBE_TIME: Duration = Duration::from_secs(2);
 /// How long instructions may be.
@@ -162,9 +162,8 @@ impl Greeter<'_> {
         if let Link::Http(owner) = &self.wire.link {
             owner.0.forget();
         }
-        let [newest, ..] = LEGACY;
         let mut params = Map::new();
-        params.insert("protocolVersion".to_owned(), json!(newest));
+        params.insert("protocolVersion".to_owned(), json!(LATEST_LEGACY));
         params.insert("capabilities".to_owned(), self.wire.capabilities.clone());
         params.insert("clientInfo".to_owned(), self.wire.client.clone());
         let mut ask = Ask::new("initialize", params, self.cancel);
@@ -173,14 +172,14 @@ impl Greeter<'_> {
         let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
         let era = match version {
             MODERN => Era::Modern,
-            known if LEGACY.contains(&known) => Era::Legacy,
+            known if LEGACY_VERSIONS.contains(&known) => Era::Legacy,
             other => return Err(GreetError::Foreign(format!("it speaks the protocol of \"{other}\""))),
         };
         if let Link::Http(owner) = &self.wire.link {
             owner.0.agree(version);
         }
         let greeting = said(era, version, &result, result.get("serverInfo"));
-        self.wire.note("notifications/initialized", json!({}));
+        self.wire.note("notifications/initialized", &json!({}));
         Ok(greeting)
     }
 }
@@ -195,7 +194,7 @@ fn discovered(result: &Value) -> Result<Option<Greeting>, GreetError> {
     let supported = result.get("supportedVersions");
     match choice(supported) {
         Choice::Modern => {
-            let meta = result.get("_meta").and_then(|meta| meta.get("io.modelcontextprotocol/serverInfo"));
+            let meta = result.get("_meta").and_then(|meta| meta.get(SERVER_KEY));
             let info = meta.or_else(|| result.get("serverInfo"));
             Ok(Some(said(Era::Modern, MODERN, result, info)))
         }
@@ -229,7 +228,7 @@ fn choice(supported: Option<&Value>) -> Choice {
         supported.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
     if all.contains(&MODERN) {
         Choice::Modern
-    } else if all.is_empty() || all.iter().any(|version| LEGACY.contains(version)) {
+    } else if all.is_empty() || all.iter().any(|version| LEGACY_VERSIONS.contains(version)) {
         Choice::Legacy
     } else {
         Choice::None
@@ -247,7 +246,7 @@ mod tests {
     #[test]
     fn what_is_said_is_taken_as_it_came() {
         let result = json!({"supportedVersions": [MODERN, "2025-11-25"], "capabilities": {"tools": {"listChanged": true}},
-            "instructions": " ", "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "s", "x": 1}}});
+            "instructions": " ", "_meta": {SERVER_KEY: {"name": "s", "x": 1}}});
         let greeting = discovered(&result).unwrap().unwrap();
         assert_eq!((greeting.era, greeting.info["x"].as_i64()), (Era::Modern, Some(1)));
         assert!(

@@ -10,9 +10,8 @@ use super::{
     refusal::{Refusal, in_words, refusal, shown, unreached},
     router::{Answer, Router},
     sse::SseReader,
-    wire::MODERN,
 };
-use crate::lines::LINE_MAX_BYTES;
+use crate::{era::MODERN, lines::LINE_MAX_BYTES};
 use futures::StreamExt;
 use haft_core::{Failure, HttpBody, HttpRequest, HttpResponse, WebUrl};
 use std::{
@@ -35,6 +34,8 @@ const RETRY_TIME: Duration = Duration::from_secs(1);
 const RETRY_MAX: Duration = Duration::from_secs(30);
 /// How many redirects are followed.
 const REDIRECTS_MAX: usize = 3;
+/// How long a stream that only tells of changes may be silent.
+const SILENCE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// How much of an error's body is read.
 const FAULT_MAX_BYTES: usize = 64 * 1024;
 
@@ -44,6 +45,8 @@ pub(crate) struct Outgoing {
     pub(crate) line: String,
     /// The request's id; none for what wants no answer.
     pub(crate) id: Option<i64>,
+    /// Whether its answer is a stream that tells of changes, and silence on it no fault.
+    pub(crate) lasts: bool,
     /// Headers that repeat what stands in it.
     pub(crate) headers: Vec<(String, String)>,
 }
@@ -352,6 +355,9 @@ impl HttpLink {
             let mut request = request.map_err(|failure| unreached(&failure))?;
             request.headers.push(("content-type".to_owned(), "application/json".to_owned()));
             request.body = out.line.clone().into_bytes();
+            if out.lasts {
+                request.idle_timeout = SILENCE_MAX;
+            }
             let response = self.endpoint.http.send(request).await.map_err(|failure| unreached(&failure))?;
             match response.status {
                 301 | 302 | 303 | 307 | 308 => url = self.redirected(&url, &response)?,
@@ -401,8 +407,7 @@ impl HttpLink {
         request.headers.retain(|(name, _)| name != "accept");
         request.headers.push(("accept".to_owned(), "text/event-stream".to_owned()));
         request.headers.extend(last_id.map(|id| ("last-event-id".to_owned(), id.to_owned())));
-        // Silence is no fault of a stream that only tells of changes.
-        request.idle_timeout = Duration::from_secs(24 * 60 * 60);
+        request.idle_timeout = SILENCE_MAX;
         self.endpoint.http.send(request).await
     }
 

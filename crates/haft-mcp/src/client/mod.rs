@@ -7,11 +7,11 @@
 //! | file | what |
 //! |---|---|
 //! | `clients` | all servers of a workspace |
-//! | `server`, `attend` | one server over all its starts; what it says by itself |
+//! | `server`, `attend`, `listening` | one server over all its starts; what it says by itself |
 //! | `greet`, `pages` | the first words; lists that come page by page |
 //! | `wire`, `router`, `pulse`, `message` | requests and answers, whatever carries them |
 //! | `stdio`, `http`, `refusal`, `sse` | what carries them |
-//! | `registry`, `tool`, `call`, `result` | definitions as tools of haft's, calls, results |
+//! | `registry`, `tool`, `call`, `rounds`, `result` | definitions as tools of haft's, calls, results |
 //! | `definition`, `schema`, `headers`, `name`, `screen`, `canonical` | what a definition says and how it is shown |
 //! | `upstream`, `gathered` | resources, prompts and completions, for hosts that pass them on; those of all servers as one |
 //! | `lent` | what a client in front of haft lends to a server |
@@ -36,6 +36,7 @@ mod headers;
 mod http;
 mod known;
 mod lent;
+mod listening;
 mod log;
 mod message;
 mod name;
@@ -44,6 +45,7 @@ mod pulse;
 mod refusal;
 mod registry;
 mod result;
+mod rounds;
 mod router;
 mod schema;
 mod screen;

@@ -57,6 +57,8 @@ pub(crate) struct Peer {
     pub(crate) asks: AtomicUsize,
     /// Its tools are other ones now.
     pub(crate) changed: Notify,
+    /// What it says that it tells of, in the modern era.
+    pub(crate) acknowledged: broadcast::Sender<Value>,
 }
 
 impl Peer {
@@ -348,6 +350,7 @@ impl Server {
             tasks: Mutex::default(),
             asks: AtomicUsize::new(0),
             changed: Notify::new(),
+            acknowledged: broadcast::Sender::new(NOTES_MAX),
         });
         // Until it is settled, its end is the end of what works for it.
         let owner = PeerOwner(peer);
@@ -363,7 +366,7 @@ impl Server {
         self.list_tools(peer, cancel).await.map_err(unlisted)?;
         peer.keep(self.relist(peer));
         if peer.is_modern() {
-            Self::subscribe(peer);
+            self.subscribe(peer);
         }
         Ok(owner)
     }
