@@ -50,6 +50,19 @@ pub(crate) enum GreetError {
     Foreign(String),
 }
 
+impl GreetError {
+    /// Whether the server said it, so that it lives and speaks.
+    fn is_spoken(&self) -> bool {
+        match self {
+            Self::Foreign(_) | Self::Call(CallError::Rpc(_)) => true,
+            Self::Call(CallError::Refused(refusal)) => {
+                refusal.status.is_some_and(|status| !matches!(status, 401 | 403))
+            }
+            Self::EndedOverProbe(_) | Self::Call(_) => false,
+        }
+    }
+}
+
 impl From<CallError> for GreetError {
     fn from(error: CallError) -> Self {
         Self::Call(error)
@@ -74,10 +87,21 @@ pub(crate) async fn greet(
             other => return other,
         }
     }
-    match greeter.discover().await? {
-        Some(greeting) => Ok(greeting),
-        None => greeter.legacy().await,
+    match greeter.discover(PROBE_TIME.min(patience)).await? {
+        Said::Modern(greeting) => Ok(greeting),
+        Said::Older => greeter.legacy().await,
+        Said::Nothing => greeter.after_silence().await,
     }
+}
+
+/// What a server says to the modern question.
+enum Said {
+    /// It speaks that way.
+    Modern(Greeting),
+    /// It is to be greeted the older way.
+    Older,
+    /// Nothing in time: it doesn't know the question, or is slow.
+    Nothing,
 }
 
 fn is_older(wire: &Wire) -> bool {
@@ -99,8 +123,22 @@ struct Greeter<'a> {
 }
 
 impl Greeter<'_> {
-    /// Asks in the modern way; none where the server is to be greeted the older way.
-    async fn discover(&self) -> Result<Option<Greeting>, GreetError> {
+    /// Greets a server the older way that said nothing to the modern question. One that is only slow to start, and no longer
+    /// has that way, refuses it, and is then asked again and given all the time there is.
+    async fn after_silence(&self) -> Result<Greeting, GreetError> {
+        let refused = match self.legacy().await {
+            Err(error) if error.is_spoken() => error,
+            other => return other,
+        };
+        match self.discover(self.patience).await {
+            Ok(Said::Modern(greeting)) => Ok(greeting),
+            // What it said to the greeting says more.
+            _ => Err(refused),
+        }
+    }
+
+    /// Asks in the modern way; `silence` is how long it may take.
+    async fn discover(&self, silence: Duration) -> Result<Said, GreetError> {
         if let Link::Http(owner) = &self.wire.link {
             owner.0.forget();
             owner.0.agree(MODERN);
@@ -109,7 +147,7 @@ impl Greeter<'_> {
         for _ in 0..2 {
             let mut ask = Ask::new("server/discover", Map::new(), self.cancel);
             ask.is_modern = true;
-            ask.idle = Some(PROBE_TIME.min(self.patience));
+            ask.idle = Some(silence);
             let error = match self.wire.ask(ask).await {
                 Ok(result) => return discovered(&result),
                 Err(error) => error,
@@ -119,16 +157,17 @@ impl Greeter<'_> {
                     let supported = error.data.as_ref().and_then(|data| data.get("supported"));
                     match choice(supported) {
                         Choice::Modern => {}
-                        Choice::Legacy => return Ok(None),
+                        Choice::Legacy => return Ok(Said::Older),
                         Choice::None => return Err(GreetError::Foreign(unspoken(supported))),
                     }
                 }
                 CallError::Rpc(error) if error.code == RpcError::MISSING_CAPABILITY => {
                     return Err(CallError::Rpc(error).into());
                 }
-                CallError::Rpc(_) | CallError::Silent(_) | CallError::TooLong(_) => return Ok(None),
+                CallError::Silent(_) => return Ok(Said::Nothing),
+                CallError::Rpc(_) | CallError::TooLong(_) => return Ok(Said::Older),
                 CallError::Refused(Refusal { status: Some(status), .. }) if !matches!(status, 401 | 403) => {
-                    return Ok(None);
+                    return Ok(Said::Older);
                 }
                 CallError::Lost { why, .. } if matches!(self.wire.link, Link::Stdio(_)) => {
                     return Err(GreetError::EndedOverProbe(why));
@@ -190,15 +229,15 @@ fn is_elsewhere(refusal: &Refusal) -> bool {
 }
 
 /// What it has to say to the modern question.
-fn discovered(result: &Value) -> Result<Option<Greeting>, GreetError> {
+fn discovered(result: &Value) -> Result<Said, GreetError> {
     let supported = result.get("supportedVersions");
     match choice(supported) {
         Choice::Modern => {
             let meta = result.get("_meta").and_then(|meta| meta.get(SERVER_KEY));
             let info = meta.or_else(|| result.get("serverInfo"));
-            Ok(Some(said(Era::Modern, MODERN, result, info)))
+            Ok(Said::Modern(said(Era::Modern, MODERN, result, info)))
         }
-        Choice::Legacy => Ok(None),
+        Choice::Legacy => Ok(Said::Older),
         Choice::None => Err(GreetError::Foreign(unspoken(supported))),
     }
 }
@@ -247,7 +286,7 @@ mod tests {
     fn what_is_said_is_taken_as_it_came() {
         let result = json!({"supportedVersions": [MODERN, "2025-11-25"], "capabilities": {"tools": {"listChanged": true}},
             "instructions": " ", "_meta": {SERVER_KEY: {"name": "s", "x": 1}}});
-        let greeting = discovered(&result).unwrap().unwrap();
+        let Ok(Said::Modern(greeting)) = discovered(&result) else { panic!("it is a modern one") };
         assert_eq!((greeting.era, greeting.info["x"].as_i64()), (Era::Modern, Some(1)));
         assert!(
             greeting.can(&["tools"])
@@ -259,8 +298,11 @@ mod tests {
 
     #[test]
     fn the_version_is_chosen_by_what_both_speak() {
-        assert!(discovered(&json!({"supportedVersions": ["2025-06-18"]})).unwrap().is_none());
-        assert!(discovered(&json!({})).unwrap().is_none(), "whatever it is, it doesn't know the question");
+        assert!(matches!(discovered(&json!({"supportedVersions": ["2025-06-18"]})), Ok(Said::Older)));
+        assert!(
+            matches!(discovered(&json!({})), Ok(Said::Older)),
+            "whatever it is, it doesn't know the question"
+        );
         assert!(matches!(
             discovered(&json!({"supportedVersions": ["2031-01-01"]})),
             Err(GreetError::Foreign(_))

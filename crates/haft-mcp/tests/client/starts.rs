@@ -194,6 +194,16 @@ async fn both_eras_are_spoken_and_the_probe_is_no_hurdle() {
 }
 
 #[tokio::test]
+async fn a_server_that_starts_more_slowly_than_the_probe_waits_is_still_asked_in_its_own_era() {
+    // Twice as long as the silence after which it is greeted the older way.
+    let bench = Bench::new(&json!({"era": "modern", "on": {"start": [{"wait": 4_000}]}}));
+    let report = bench.clients.look("s", &Cancel::new()).await.unwrap();
+    assert!(report.is_modern, "{report:?}");
+    assert!(bench.text("echo", json!({"text": "hi"})).await.contains("hi"));
+    bench.finish().await;
+}
+
+#[tokio::test]
 async fn a_server_that_dies_of_the_probe_is_started_again_and_greeted_the_older_way() {
     let bench = Bench::new(&json!({"on": {"server/discover": [{"exit": 1}]}})).ready().await;
     assert!(bench.text("echo", json!({"text": "hi"})).await.contains("hi"));
