@@ -166,6 +166,21 @@ async fn a_server_that_hangs_or_is_slow_is_given_up_in_time() {
 }
 
 #[tokio::test]
+async fn a_server_that_closes_its_streams_and_lives_on_is_given_up_in_time() {
+    let mark = format!("4{}", process::id());
+    for closed in [">&-", "<&-", "<&- >&-"] {
+        let harness = Harness::new();
+        let transport = by_shell(&harness, &json!({}), &format!("exec {closed}; exec sleep {mark}"));
+        let short = |config: &mut ServerConfig| config.limits.start = Duration::from_millis(1_500);
+        let bench = Bench::reaching(harness, transport, short);
+        let said = bench.refusal().await;
+        assert!(said.contains("the server s"), "{closed}: {said}");
+        bench.finish().await;
+        until("its process lives on", || marked(&mark) == 0).await;
+    }
+}
+
+#[tokio::test]
 async fn a_program_that_is_not_there_is_named() {
     let harness = Harness::new();
     let transport = program(&harness, &["/no/such/program"]);
