@@ -173,7 +173,7 @@ impl Server {
     }
 
     /// Hears of changes in the modern era, where it is asked for.
-    pub(super) fn subscribe(&self, peer: &Arc<Peer>) {
+    pub(super) fn hear_changes(&self, peer: &Arc<Peer>) {
         let changes = |what: &str| peer.greeting.can(&[what, "listChanged"]);
         let mut wanted = Map::new();
         for (what, key) in [

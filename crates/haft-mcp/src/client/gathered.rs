@@ -284,7 +284,7 @@ fn missing(error: RpcError, uri: &str) -> RpcError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Front, client::upstream::Subscription};
+    use crate::{Front, client::Subscription};
     use haft_core::Failure;
 
     /// A server with one resource and one prompt, which says who was asked what.

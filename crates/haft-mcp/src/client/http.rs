@@ -358,13 +358,14 @@ impl HttpLink {
             if out.lasts {
                 request.idle_timeout = SILENCE_MAX;
             }
+            let sent = authorization(&request);
             let response = self.endpoint.http.send(request).await.map_err(|failure| unreached(&failure))?;
             match response.status {
                 301 | 302 | 303 | 307 | 308 => url = self.redirected(&url, &response)?,
                 status @ (401 | 403) if !tried_again => {
                     tried_again = true;
                     let challenge = response.header("www-authenticate").map(str::to_owned);
-                    if !self.has_another_token(status, challenge).await? {
+                    if !self.has_another_token(status, sent, challenge).await? {
                         return Ok(response);
                     }
                 }
@@ -374,9 +375,15 @@ impl HttpLink {
         Err(refusal(None, "the server redirects in circles; correct its url"))
     }
 
-    async fn has_another_token(&self, status: u16, challenge: Option<String>) -> Result<bool, Refusal> {
+    async fn has_another_token(
+        &self,
+        status: u16,
+        sent: Option<String>,
+        challenge: Option<String>,
+    ) -> Result<bool, Refusal> {
         let Some(tokens) = &self.endpoint.tokens else { return Ok(false) };
-        tokens.refused(challenge.as_deref()).await.map_err(|failure| refusal(Some(status), &failure.text))
+        let another = tokens.refused(sent.as_deref(), challenge.as_deref()).await;
+        another.map_err(|failure| refusal(Some(status), &failure.text))
     }
 
     /// Where a redirect leads, if that is the server's own address.
@@ -452,6 +459,11 @@ fn is_same_place(own: &WebUrl, other: &WebUrl) -> bool {
         || own
             .over_https()
             .is_some_and(|secure| secure.host_and_port() == other.host_and_port() && other.is_https())
+}
+
+fn authorization(request: &HttpRequest) -> Option<String> {
+    let found = request.headers.iter().find(|(name, _)| name == "authorization");
+    found.map(|(_, value)| value.clone())
 }
 
 fn kind(response: &HttpResponse) -> String {

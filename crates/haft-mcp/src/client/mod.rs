@@ -13,7 +13,7 @@
 //! | `stdio`, `http`, `refusal`, `sse` | what carries them |
 //! | `registry`, `tool`, `call`, `rounds`, `result` | definitions as tools of haft's, calls, results |
 //! | `definition`, `schema`, `headers`, `name`, `screen`, `canonical` | what a definition says and how it is shown |
-//! | `upstream`, `gathered` | resources, prompts and completions, for hosts that pass them on; those of all servers as one |
+//! | `upstream`, `subscription`, `gathered` | resources, prompts and completions, for hosts that pass them on; those of all servers as one |
 //! | `lent` | what a client in front of haft lends to a server |
 //! | `auth/` | logging in, over HTTP |
 //! | `cache`, `log`, `failure` | what is remembered, written down, said |
@@ -52,6 +52,7 @@ mod screen;
 mod server;
 mod sse;
 mod stdio;
+mod subscription;
 mod tool;
 mod upstream;
 mod wire;
@@ -62,4 +63,5 @@ pub use config::{
     CALL_TIMEOUT, CONCURRENCY, Endpoint, IDLE_TIMEOUT, Limits, START_TIMEOUT, ServerConfig, Tokens, Transport,
 };
 pub use log::Oddities;
-pub use upstream::{Subscription, Upstream, UpstreamError, UpstreamList, UpstreamNote, UpstreamRequest};
+pub use subscription::Subscription;
+pub use upstream::{Upstream, UpstreamError, UpstreamList, UpstreamNote, UpstreamRequest};

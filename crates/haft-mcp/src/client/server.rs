@@ -16,6 +16,7 @@ use super::{
     registry::Registry,
     router::{Arrival, Router},
     stdio::Stdio,
+    subscription::Watches,
     upstream::UpstreamNote,
     wire::{CallError, Link, Wire},
 };
@@ -115,6 +116,8 @@ pub(crate) struct Server {
     cache: Option<Cache>,
     slot: AsyncMutex<Slot>,
     notes: broadcast::Sender<UpstreamNote>,
+    /// What somebody hears of, whichever start tells of it.
+    pub(super) watches: Watches,
     /// What it said of itself last.
     greeting: Mutex<Option<Greeting>>,
     retired: AtomicBool,
@@ -140,6 +143,7 @@ impl Server {
             cache,
             slot: AsyncMutex::default(),
             notes: broadcast::Sender::new(NOTES_MAX),
+            watches: Watches::default(),
             greeting: Mutex::default(),
             retired: AtomicBool::new(false),
             own: Weak::clone(own),
@@ -212,6 +216,13 @@ impl Server {
                 Err(failure)
             }
         }
+    }
+
+    /// The server as it runs; none where it doesn't.
+    pub(super) async fn running(&self) -> Option<Arc<Peer>> {
+        let slot = self.slot.lock().await;
+        let peer = slot.peer.as_ref().map(|owner| Arc::clone(&owner.0))?;
+        peer.wire.router.lost().is_none().then_some(peer)
     }
 
     /// Has it started again by whoever needs it next: its session is lost.
@@ -366,8 +377,9 @@ impl Server {
         self.list_tools(peer, cancel).await.map_err(unlisted)?;
         peer.keep(self.relist(peer));
         if peer.is_modern() {
-            self.subscribe(peer);
+            self.hear_changes(peer);
         }
+        self.watch_again(peer);
         Ok(owner)
     }
 

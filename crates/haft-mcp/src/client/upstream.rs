@@ -2,25 +2,19 @@
 
 use super::{
     failure,
-    listening::Listening,
     name::tool_name,
     pages::{self, Listing},
     rounds::{Rounds, Stopped},
     router::Asker,
-    server::{Peer, Server},
-    wire::{Ask, CallError},
+    server::Server,
+    subscription::Subscription,
+    wire::CallError,
 };
 use crate::{Front, RpcError};
 use haft_core::{BoxFuture, Cancel, Failure};
-use serde_json::{Map, Value, json};
-use std::{
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use serde_json::{Map, Value};
+use std::sync::Arc;
 use tokio::sync::broadcast;
-
-/// How long a server may take to hear that a subscription ended.
-const LEAVE_TIME: Duration = Duration::from_secs(5);
 
 /// What a server tells by itself.
 #[derive(Debug, Clone, PartialEq)]
@@ -104,34 +98,8 @@ pub trait Upstream: Send + Sync {
     fn notes(&self) -> broadcast::Receiver<UpstreamNote>;
 }
 
-/// Keeps a subscription while it lives.
-#[must_use = "the subscription ends when this is dropped"]
-pub struct Subscription {
-    cancel: Cancel,
-    /// Told that it ended, in the era where that has to be said.
-    leaving: Option<(Weak<Peer>, String)>,
-}
-
-impl Drop for Subscription {
-    fn drop(&mut self) {
-        self.cancel.fire();
-        let Some((peer, uri)) = self.leaving.take() else { return };
-        let (Some(peer), Ok(runtime)) = (peer.upgrade(), tokio::runtime::Handle::try_current()) else {
-            return;
-        };
-        runtime.spawn(async move {
-            let cancel = Cancel::new();
-            let params = Map::from_iter([("uri".to_owned(), json!(uri))]);
-            let mut ask = Ask::new("resources/unsubscribe", params, &cancel);
-            ask.idle = Some(LEAVE_TIME);
-            // One that doesn't take it goes on telling, which nobody hears.
-            drop(peer.wire.ask(ask).await);
-        });
-    }
-}
-
 impl Server {
-    fn failed(&self, what: &str, error: CallError) -> UpstreamError {
+    pub(super) fn failed(&self, what: &str, error: CallError) -> UpstreamError {
         match error {
             CallError::Rpc(error) => UpstreamError::Rpc(error),
             other => UpstreamError::Failed(failure::of_call(&self.config.name, what, other)),
@@ -176,22 +144,6 @@ impl Server {
             Stopped::Call(error) => self.failed(request.method, error),
             Stopped::Failed(failure) => UpstreamError::Failed(failure),
         })
-    }
-
-    async fn subscribed(&self, uri: String) -> Result<Subscription, UpstreamError> {
-        let cancel = Cancel::new();
-        let peer = self.connected(&cancel).await.map_err(UpstreamError::Failed)?;
-        if !peer.is_modern() {
-            let params = Map::from_iter([("uri".to_owned(), json!(uri))]);
-            let mut ask = Ask::new("resources/subscribe", params, &cancel);
-            ask.idle = Some(self.config.limits.idle);
-            let asked = peer.wire.ask(ask).await;
-            asked.map_err(|error| self.failed("resources/subscribe", error))?;
-            return Ok(Subscription { cancel, leaving: Some((Arc::downgrade(&peer), uri)) });
-        }
-        let wanted = Map::from_iter([("resourceSubscriptions".to_owned(), json!([uri]))]);
-        Listening::open(self.weak(), &peer, wanted, cancel.clone());
-        Ok(Subscription { cancel, leaving: None })
     }
 }
 

@@ -474,7 +474,8 @@ impl Tokens for Renewed {
         Box::pin(std::future::ready(Ok(Some(format!("Bearer {number}")))))
     }
 
-    fn refused(&self, challenge: Option<&str>) -> BoxFuture<'_, Result<bool, Failure>> {
+    fn refused(&self, sent: Option<&str>, challenge: Option<&str>) -> BoxFuture<'_, Result<bool, Failure>> {
+        assert_eq!(sent, Some("Bearer 1"));
         assert!(challenge.unwrap().contains("resource_metadata"));
         *self.0.lock().unwrap() += 1;
         Box::pin(std::future::ready(Ok(true)))

@@ -265,13 +265,26 @@ async fn a_login_of_another_process_is_never_written_over() {
         login.login(&Yes, &Cancel::new()).await.unwrap();
     }
     let wants_more = Some("Bearer error=\"insufficient_scope\", scope=\"write\"");
-    assert!(running.refused(wants_more).await.unwrap(), "the newer one may allow it");
+    assert!(running.refused(Some("Bearer t1"), wants_more).await.unwrap(), "the newer one may allow it");
     assert_eq!(running.authorization().await.unwrap().as_deref(), Some("Bearer t2"));
     assert!(!oauth(&web, &store, None).is_wanted().await.unwrap(), "it stands as the other process left it");
     assert!(other.logout().await.unwrap());
-    assert!(!running.refused(None).await.unwrap());
+    assert!(!running.refused(Some("Bearer t2"), None).await.unwrap());
     assert_eq!(running.authorization().await.unwrap(), None);
     assert!(!oauth(&web, &store, None).logout().await.unwrap(), "what was logged out stays so");
+}
+
+#[tokio::test]
+async fn a_token_that_several_calls_were_refused_with_is_renewed_once_for_all() {
+    let (web, given) = guarded(Ways { seconds: 3_600, ..Ways::default() }).await;
+    let login = oauth(&web, &Arc::default(), None);
+    login.login(&Yes, &Cancel::new()).await.unwrap();
+    for _ in 0..3 {
+        assert!(login.refused(Some("Bearer t1"), None).await.unwrap(), "there is another one now");
+    }
+    assert_eq!(login.authorization().await.unwrap().as_deref(), Some("Bearer t2"));
+    assert!(!login.refused(Some("Bearer t2"), None).await.unwrap(), "refused so soon it is refused for good");
+    assert_eq!(given.load(Ordering::Relaxed), 2);
 }
 
 /// Sends, and has somebody else log in just before a token is asked for.

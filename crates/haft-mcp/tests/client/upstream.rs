@@ -1,6 +1,6 @@
 //! What servers have besides tools, for hosts that pass it on.
 
-use crate::kit::{Bench, PATIENCE, trace};
+use crate::kit::{Bench, PATIENCE, lines, trace, until};
 use haft_core::Cancel;
 use haft_mcp::client::{Upstream, UpstreamError, UpstreamList, UpstreamNote, UpstreamRequest};
 use haft_test::Harness;
@@ -71,6 +71,35 @@ async fn changes_are_heard_in_both_eras() {
                 break;
             }
         }
+        bench.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_subscription_outlives_the_start_of_the_server_that_it_was_made_in() {
+    for era in ["legacy", "modern"] {
+        let harness = Harness::new();
+        let told = trace(&harness, "told");
+        let note = json!({"append": {"file": told, "text": "told"}});
+        let script = json!({"era": era, "capabilities": {"tools": {}, "resources": {"subscribe": true}},
+        "tools": [{"name": "echo", "inputSchema": {"type": "object"}, "annotations": {"idempotentHint": true}}],
+        "on": {
+            "resources/subscribe": [note, {"result": {}}],
+            "subscriptions/listen": [note],
+            "tool echo": [{"once": {"file": trace(&harness, "once"), "first": [{"usual": 1}, {"exit": 0}],
+                "then": [{"usual": 1}]}}],
+        }});
+        let bench = Bench::with(harness, &script, |_| {}).ready().await;
+        let upstream = upstream(&bench);
+        let mut notes = upstream.notes();
+        let _kept = upstream.subscribe("file:///a".to_owned()).await.unwrap();
+        until("it isn't asked to tell", || lines(&told) == 1).await;
+        for _ in 0..2 {
+            bench.text("echo", json!({})).await;
+        }
+        let note = timeout(PATIENCE, notes.recv()).await.unwrap().unwrap();
+        assert_eq!(note, UpstreamNote::ResourceUpdated(json!({"uri": "file:///a"})), "{era}");
+        until("the next start isn't asked to tell", || lines(&told) == 2).await;
         bench.finish().await;
     }
 }

@@ -236,7 +236,7 @@ impl OAuth {
         if self.is_over(&hand) {
             self.renew(&mut hand).await?;
         }
-        Ok(hand.kept.as_ref().map(|kept| format!("Bearer {}", kept.access.reveal())))
+        Ok(hand.kept.as_ref().map(bearer))
     }
 
     /// Whether the token is over and can be renewed. One that can't be is tried all the same: clocks differ.
@@ -290,11 +290,13 @@ impl OAuth {
         Ok(true)
     }
 
-    async fn another(&self, challenge: Challenge) -> Result<bool, Failure> {
+    async fn another(&self, sent: Option<String>, challenge: Challenge) -> Result<bool, Failure> {
         *self.challenge.lock().unwrap_or_else(PoisonError::into_inner) = Some(challenge.clone());
         let mut hand = self.hand.lock().await;
         hand.is_loaded = true;
-        if self.catch_up(&mut hand).await? {
+        let is_other = self.catch_up(&mut hand).await?;
+        // Another call may have renewed it since this one was sent.
+        if is_other || hand.kept.as_ref().map(bearer).is_some_and(|held| sent.as_ref() != Some(&held)) {
             return Ok(true);
         }
         if challenge.wants_more()
@@ -328,8 +330,13 @@ impl Tokens for OAuth {
         Box::pin(self.token())
     }
 
-    fn refused(&self, challenge: Option<&str>) -> BoxFuture<'_, Result<bool, Failure>> {
+    fn refused(&self, sent: Option<&str>, challenge: Option<&str>) -> BoxFuture<'_, Result<bool, Failure>> {
         let challenge = challenge.map(Challenge::parse).unwrap_or_default();
-        Box::pin(self.another(challenge))
+        Box::pin(self.another(sent.map(str::to_owned), challenge))
     }
+}
+
+/// How a token goes with a request.
+fn bearer(kept: &Kept) -> String {
+    format!("Bearer {}", kept.access.reveal())
 }
