@@ -53,7 +53,8 @@ pub(crate) struct Peer {
     pub(crate) wire: Wire,
     pub(crate) greeting: Greeting,
     born: Instant,
-    tasks: Mutex<Vec<AbortHandle>>,
+    /// What works for it; none once it is over.
+    tasks: Mutex<Option<Vec<AbortHandle>>>,
     /// What the server asks of people at the moment.
     pub(crate) asks: AtomicUsize,
     /// Its tools are other ones now.
@@ -67,11 +68,15 @@ impl Peer {
         self.greeting.era == Era::Modern
     }
 
-    /// A task that ends with this start.
+    /// A task that ends with this start, and at once where that is over: it would keep the connection open.
     pub(crate) fn keep(&self, task: AbortHandle) {
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        tasks.retain(|task| !task.is_finished());
-        tasks.push(task);
+        match self.tasks.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            Some(tasks) => {
+                tasks.retain(|task| !task.is_finished());
+                tasks.push(task);
+            }
+            None => task.abort(),
+        }
     }
 }
 
@@ -80,7 +85,8 @@ struct PeerOwner(Arc<Peer>);
 
 impl Drop for PeerOwner {
     fn drop(&mut self) {
-        for task in self.0.tasks.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        let tasks = self.0.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
+        for task in tasks.into_iter().flatten() {
             task.abort();
         }
     }
@@ -358,7 +364,7 @@ impl Server {
             wire,
             greeting,
             born: Instant::now(),
-            tasks: Mutex::default(),
+            tasks: Mutex::new(Some(Vec::new())),
             asks: AtomicUsize::new(0),
             changed: Notify::new(),
             acknowledged: broadcast::Sender::new(NOTES_MAX),
