@@ -2,7 +2,7 @@
 # Runs the official conformance suite of the Model Context Protocol: all that the
 # revisions 2025-11-25 and 2026-07-28 require of a server, against a fixture made of
 # haft's own crate, and against `haft serve mcp --http` with that fixture behind it;
-# and all that they require of a client, of haft's client of servers.
+# and all that they require of a client, of the program itself, which client.py drives.
 # Installs the suite from the npm registry in the version pinned below, once; then
 # everything is offline. Prints one line per run; exits 1 if something that is
 # required fails, 2 if it can't be run here.
@@ -13,7 +13,7 @@
 #     bench/conformance/run.sh client        haft as a client
 #
 #   HAFT_CONFORMANCE_DIR  where the suite and its reports are kept (default: target/conformance)
-#   HAFT_BIN, FIXTURE_BIN, CLIENT_BIN  the programs (default: built here first)
+#   HAFT_BIN, FIXTURE_BIN  the programs (default: built here first)
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -35,6 +35,10 @@ for part in "${parts[@]}"; do
   esac
 done
 
+if [[ " ${parts[*]} " = *" client "* ]] && ! command -v python3 >/dev/null; then
+  echo "bench/conformance needs python3 to drive the client: install it and run again" >&2
+  exit 2
+fi
 if ! command -v npm >/dev/null; then
   echo "bench/conformance needs npm: install it and run again" >&2
   exit 2
@@ -69,12 +73,7 @@ if [ -z "${HAFT_BIN:-}" ]; then
   (cd "$root" && cargo build --locked --release --bin haft) >&2
   HAFT_BIN=$target/release/haft
 fi
-if [ -z "${CLIENT_BIN:-}" ]; then
-  (cd "$root" && cargo build --locked --release -p haft-mcp --example conformance_client) >&2
-  CLIENT_BIN=$target/release/examples/conformance_client
-fi
 fixture=$(realpath "$FIXTURE_BIN")
-client=$(realpath "$CLIENT_BIN")
 haft=$(realpath "$HAFT_BIN")
 
 place=$(mktemp -d)
@@ -119,9 +118,13 @@ check() {
   case $1 in
     direct) against=(server --url "$url") ;;
     behind) against=(server --url "$url" --expected-failures "$here/expected.yaml") ;;
-    client) against=(client --command "$client" --expected-failures "$here/expected.yaml") ;;
+    # The suite starts all scenarios at once, and client.py takes turns: the last one waits for all others.
+    client)
+      against=(client --command "python3 $here/client.py" --timeout 600000
+        --expected-failures "$here/expected.yaml")
+      ;;
   esac
-  "$suite" "${against[@]}" --requirements "$2" --output-dir "$report" >"$report.log" 2>&1 || status=$?
+  HAFT_BIN=$haft "$suite" "${against[@]}" --requirements "$2" --output-dir "$report" >"$report.log" 2>&1 || status=$?
   local counted
   counted=$(grep -E '^Total:' "$report.log" | tail -n 1 || true)
   if [ "$status" -eq 0 ]; then

@@ -5,7 +5,7 @@
 
 use crate::{
     content,
-    era::{self, Era},
+    era::{self, Era, SERVER_KEY, SUBSCRIPTION_KEY},
     fault::Fault,
     forward, names,
     server::ServerInfo,
@@ -16,10 +16,6 @@ use serde_json::{Map, Value, json};
 
 /// Where a result says how the call ended, with the name of the outcome.
 const OUTCOME_KEY: &str = "dev.haft/outcome";
-/// Where the modern era wants name and version of the server.
-const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
-/// Where the modern era says which stream a notification belongs to.
-const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 /// The capability of tools that contact other hosts.
 const OUTBOUND: &str = "net.outbound";
 /// Most characters of one progress message: it is a line for a status bar.

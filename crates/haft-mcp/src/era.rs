@@ -7,15 +7,27 @@ use serde_json::{Map, Value};
 pub(crate) const LEGACY_VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 /// The one that is offered where a client wants another.
 pub(crate) const LATEST_LEGACY: &str = "2025-11-25";
-/// Revisions in which each request stands alone.
-pub(crate) const MODERN_VERSIONS: [&str; 1] = ["2026-07-28"];
+/// The revision without sessions, in which each request stands alone.
+pub(crate) const MODERN: &str = "2026-07-28";
+/// All revisions of that kind.
+pub(crate) const MODERN_VERSIONS: [&str; 1] = [MODERN];
 
 /// What the protocol keeps for itself in `_meta` begins so.
-const OWN_PREFIX: &str = "io.modelcontextprotocol/";
-const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
-const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
-const LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
-const TOKEN_KEY: &str = "progressToken";
+const OWN_PREFIXES: [&str; 2] = ["io.modelcontextprotocol/", "modelcontextprotocol.io/"];
+/// Where a request names its revision.
+pub(crate) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+/// Where a request has name and version of its client.
+pub(crate) const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
+/// Where a request says what its client can do.
+pub(crate) const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+/// Where a request says which log lines it wants.
+pub(crate) const LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
+/// Where the modern era wants name and version of the server.
+pub(crate) const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
+/// Where the modern era says which stream a notification belongs to.
+pub(crate) const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
+/// Under which progress of a request is told, in both eras.
+pub(crate) const TOKEN_KEY: &str = "progressToken";
 
 /// Which shape of the protocol a request wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +102,7 @@ impl Meta {
 
 /// Whether the protocol keeps this key of `_meta` for itself.
 pub(crate) fn is_own(key: &str) -> bool {
-    key == TOKEN_KEY || key.starts_with(OWN_PREFIX)
+    key == TOKEN_KEY || OWN_PREFIXES.iter().any(|prefix| key.starts_with(prefix))
 }
 
 #[cfg(test)]
@@ -121,7 +133,9 @@ mod tests {
 
     #[test]
     fn what_is_the_protocols_own_stays_here() {
-        let all = meta(json!({TOKEN_KEY: 1, VERSION_KEY: "x", "com.example/trace": "t"}));
+        let all = meta(
+            json!({TOKEN_KEY: 1, VERSION_KEY: "x", "modelcontextprotocol.io/x": 1, "com.example/trace": "t"}),
+        );
         assert_eq!(Value::Object(all.foreign()), json!({"com.example/trace": "t"}));
         assert_eq!(all.token(), Some(json!(1)));
         assert_eq!(meta(json!({TOKEN_KEY: {}})).token(), None);

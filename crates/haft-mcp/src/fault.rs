@@ -7,14 +7,8 @@ use serde_json::{Value, json};
 const PARSE_ERROR: i64 = -32_700;
 /// JSON, but no message of the protocol.
 const INVALID_REQUEST: i64 = -32_600;
-/// No such method, in this era.
-const NO_METHOD: i64 = -32_601;
 /// Header and body disagree.
 const HEADER_MISMATCH: i64 = -32_020;
-/// A version that isn't spoken here.
-const UNSUPPORTED_VERSION: i64 = -32_022;
-/// Too much at once; the first code that JSON-RPC leaves to servers.
-const BUSY: i64 = -32_000;
 
 /// One error, and what HTTP says with it.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +33,7 @@ impl Fault {
     }
 
     pub(crate) fn no_method(method: &str) -> Self {
-        Self::new(NO_METHOD, format!("Method not found: {method}"), 404)
+        Self::new(RpcError::METHOD_NOT_FOUND, format!("Method not found: {method}"), 404)
     }
 
     pub(crate) fn invalid_params(message: impl Into<String>) -> Self {
@@ -60,7 +54,7 @@ impl Fault {
     }
 
     pub(crate) fn unsupported_version(requested: &str, supported: &[&str]) -> Self {
-        let mut fault = Self::new(UNSUPPORTED_VERSION, "Unsupported protocol version", 400);
+        let mut fault = Self::new(RpcError::UNSUPPORTED_VERSION, "Unsupported protocol version", 400);
         fault.error.data = Some(json!({"supported": supported, "requested": requested}));
         fault
     }
@@ -70,7 +64,11 @@ impl Fault {
     }
 
     pub(crate) fn busy(in_flight: usize) -> Self {
-        Self::new(BUSY, format!("Busy: {in_flight} requests are in flight; send it again later"), 200)
+        Self::new(
+            RpcError::BUSY,
+            format!("Busy: {in_flight} requests are in flight; send it again later"),
+            200,
+        )
     }
 
     /// The error as it goes out.
@@ -82,9 +80,9 @@ impl Fault {
 impl From<RpcError> for Fault {
     fn from(error: RpcError) -> Self {
         let status = match error.code {
-            NO_METHOD => 404,
-            PARSE_ERROR | INVALID_REQUEST | HEADER_MISMATCH | UNSUPPORTED_VERSION => 400,
-            RpcError::MISSING_CAPABILITY => 400,
+            RpcError::METHOD_NOT_FOUND => 404,
+            PARSE_ERROR | INVALID_REQUEST | HEADER_MISMATCH => 400,
+            RpcError::UNSUPPORTED_VERSION | RpcError::MISSING_CAPABILITY => 400,
             _ => 200,
         };
         Self { error, status }

@@ -4,7 +4,7 @@
 use crate::{
     content,
     encode::{is_of_an_era, is_output_schema},
-    era::Era,
+    era::{Era, is_own},
 };
 use haft_core::{Ended, Outcome, Spec};
 use serde_json::{Map, Value};
@@ -18,6 +18,23 @@ pub(crate) fn definition(name: &str, spec: &Spec, era: Era) -> Option<Value> {
         tool.shift_remove("outputSchema");
     }
     Some(Value::Object(tool))
+}
+
+/// Takes out of a server's result what is between this client and that server: fields of its era, and the protocol's own
+/// keys of `_meta`.
+pub(crate) fn plain(result: &mut Map<String, Value>) {
+    result.retain(|key, _| !is_of_an_era(key));
+    let is_emptied = match result.get_mut("_meta").and_then(Value::as_object_mut) {
+        Some(meta) => {
+            let had_any = !meta.is_empty();
+            meta.retain(|key, _| !is_own(key));
+            had_any && meta.is_empty()
+        }
+        None => false,
+    };
+    if is_emptied {
+        result.shift_remove("_meta");
+    }
 }
 
 /// A result as its source gave it, where it says the same of the call's end as haft does.
@@ -96,6 +113,23 @@ mod tests {
         assert!(!goes_on(failed(), Some(json!({"content": []}))));
         assert!(!goes_on(Outcome::TimedOut, Some(json!({"content": [], "isError": true}))));
         assert!(!goes_on(Outcome::Completed, None));
+    }
+
+    #[test]
+    fn what_is_between_a_client_and_its_server_stays_there_and_nothing_else() {
+        let before = json!({"ttlMs": 1, "x": 1, "resultType": "complete", "_meta": {
+            "progressToken": 1, "io.modelcontextprotocol/serverInfo": {}, "own/k": [1.5], "modelcontextprotocol.io/x": 1,
+        }});
+        for (before, after) in [
+            (before, json!({"x": 1, "_meta": {"own/k": [1.5]}})),
+            (json!({"_meta": {"io.modelcontextprotocol/serverInfo": {}}}), json!({})),
+            (json!({"_meta": {}}), json!({"_meta": {}})),
+            (json!({"_meta": 7}), json!({"_meta": 7})),
+        ] {
+            let mut fields = before.as_object().cloned().unwrap();
+            plain(&mut fields);
+            assert_eq!(Value::Object(fields), after, "{before}");
+        }
     }
 
     #[test]

@@ -1,24 +1,34 @@
 //! An error of the protocol as one side tells the other.
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// An error in place of a result, as JSON-RPC writes it.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error, Deserialize)]
 #[error("{message} (code {code})")]
 pub struct RpcError {
     /// As JSON-RPC and the protocol number them.
+    #[serde(default)]
     pub code: i64,
     /// In words.
+    #[serde(default)]
     pub message: String,
     /// What belongs to the code.
+    #[serde(default)]
     pub data: Option<Value>,
 }
 
 impl RpcError {
-    /// Nothing has that name or address.
+    /// There is no such method, in this era.
+    pub const METHOD_NOT_FOUND: i64 = -32_601;
+    /// Nothing has that name or address, or the parameters can't be acted on.
     pub const INVALID_PARAMS: i64 = -32_602;
     /// A fault of whoever answers.
     pub const INTERNAL: i64 = -32_603;
+    /// Too much at once; the first code that JSON-RPC leaves to servers.
+    pub const BUSY: i64 = -32_000;
+    /// A version of the protocol that isn't spoken there.
+    pub const UNSUPPORTED_VERSION: i64 = -32_022;
     /// The request needs something of its client that this one doesn't declare.
     pub const MISSING_CAPABILITY: i64 = -32_021;
 

@@ -1,12 +1,13 @@
 //! What a server says by itself: its questions are answered, its changes looked at.
 
 use super::{
+    listening::Listening,
     pulse::Pulse,
     router::{Arrival, Asker},
     server::{Peer, Server},
     upstream::UpstreamNote,
-    wire::Ask,
 };
+use crate::RpcError;
 use haft_core::{Cancel, Filled, Form};
 use haft_runtime::Checker;
 use serde_json::{Map, Value, json};
@@ -21,17 +22,11 @@ use tokio::{sync::mpsc, task::AbortHandle, time::sleep};
 const ASKS_MAX: usize = 8;
 /// How long changes are gathered before the list is asked for anew.
 const GATHER_TIME: Duration = Duration::from_millis(50);
-/// How long it is waited before a subscription that ended is asked for again.
-const AGAIN_TIME: Duration = Duration::from_secs(5);
 /// How much of a server's question a person is shown.
 const MESSAGE_MAX_CHARS: usize = 4_000;
-/// JSON-RPC's word for a method that isn't there.
-const METHOD_NOT_FOUND: i64 = -32_601;
-const INVALID_PARAMS: i64 = -32_602;
-const BUSY: i64 = -32_000;
 
-/// The answer to a server's question: a result, or code and words of an error.
-pub(crate) type Reply = Result<Value, (i64, String)>;
+/// The answer to a server's question.
+pub(crate) type Reply = Result<Value, RpcError>;
 
 /// Whom a server's question goes to, and whose silence means nothing meanwhile.
 pub(crate) type Person<'a> = (&'a Asker, Option<Arc<Pulse>>);
@@ -66,7 +61,7 @@ impl Server {
     ) {
         if !Self::may_ask(peer, ASKS_MAX) {
             peer.asks.fetch_sub(1, Ordering::AcqRel);
-            peer.wire.answer(&raw_id, Err((BUSY, "too many questions are open; ask later".to_owned())));
+            peer.wire.answer(&raw_id, Err(busy("too many questions are open; ask later")));
             return;
         }
         let (server, asking) = (self.weak(), Arc::clone(peer));
@@ -75,7 +70,7 @@ impl Server {
             let asker = asker.unwrap_or_default();
             let reply = match server.upgrade() {
                 Some(server) => server.reply(&method, &params, (&asker, pulse)).await,
-                None => Err((BUSY, "this client is ending".to_owned())),
+                None => Err(busy("this client is ending")),
             };
             asking.wire.answer(&raw_id, reply);
             asking.asks.fetch_sub(1, Ordering::AcqRel);
@@ -92,10 +87,8 @@ impl Server {
             "ping" => Ok(json!({})),
             "roots/list" if !self.config.roots.is_empty() => Ok(json!({"roots": self.roots()})),
             "elicitation/create" => self.elicit(params, person).await,
-            "sampling/createMessage" => {
-                Err((METHOD_NOT_FOUND, "this client lends no model to servers".to_owned()))
-            }
-            _ => Err((METHOD_NOT_FOUND, format!("this client doesn't know {method}"))),
+            "sampling/createMessage" => Err(unknown("this client lends no model to servers")),
+            _ => Err(unknown(format!("this client doesn't know {method}"))),
         }
     }
 
@@ -112,11 +105,8 @@ impl Server {
         const KEY: &str = "question";
         let _held = pulse.map(|pulse| pulse.hold());
         let request = json!({"method": method, "params": params});
-        let mut answers = self
-            .put(Map::from_iter([(KEY.to_owned(), request)]), asker)
-            .await
-            .map_err(|error| (error.code, error.message))?;
-        answers.remove(KEY).ok_or_else(|| (BUSY, "the question was left out".to_owned()))
+        let mut answers = self.put(Map::from_iter([(KEY.to_owned(), request)]), asker).await?;
+        answers.remove(KEY).ok_or_else(|| busy("the question was left out"))
     }
 
     async fn elicit(&self, params: &Value, (asker, pulse): Person<'_>) -> Reply {
@@ -125,7 +115,7 @@ impl Server {
             (Some("url"), Some(url)) if url.starts_with("https://") || url.starts_with("http://") => {
                 Some(url.to_owned())
             }
-            (Some("url"), _) => return Err((INVALID_PARAMS, "that is no address of a page".to_owned())),
+            (Some("url"), _) => return Err(RpcError::invalid_params("that is no address of a page")),
             _ => None,
         };
         let empty = json!({"type": "object", "properties": {}});
@@ -134,7 +124,7 @@ impl Server {
             _ => empty,
         };
         let checker = Checker::compile(&schema)
-            .map_err(|why| (INVALID_PARAMS, format!("requestedSchema can't be used: {why}")))?;
+            .map_err(|why| RpcError::invalid_params(format!("requestedSchema can't be used: {why}")))?;
         let Some(person) = &asker.person else { return Ok(json!({"action": "decline"})) };
         let message = text("message").unwrap_or_default().chars().take(MESSAGE_MAX_CHARS).collect();
         let form = Form {
@@ -171,6 +161,11 @@ impl Server {
             "notifications/prompts/list_changed" => UpstreamNote::PromptsChanged,
             "notifications/resources/list_changed" => UpstreamNote::ResourcesChanged,
             "notifications/resources/updated" => UpstreamNote::ResourceUpdated(params),
+            "notifications/subscriptions/acknowledged" => {
+                // Nobody may be waiting for it.
+                let _ = peer.acknowledged.send(params.get("notifications").cloned().unwrap_or_default());
+                return;
+            }
             _ => return,
         };
         // Nobody may be listening.
@@ -178,7 +173,7 @@ impl Server {
     }
 
     /// Hears of changes in the modern era, where it is asked for.
-    pub(super) fn subscribe(peer: &Arc<Peer>) {
+    pub(super) fn hear_changes(&self, peer: &Arc<Peer>) {
         let changes = |what: &str| peer.greeting.can(&[what, "listChanged"]);
         let mut wanted = Map::new();
         for (what, key) in [
@@ -190,23 +185,9 @@ impl Server {
                 wanted.insert(key.to_owned(), Value::Bool(true));
             }
         }
-        if wanted.is_empty() {
-            return;
+        if !wanted.is_empty() {
+            Listening::open(self.weak(), peer, wanted, Cancel::new());
         }
-        let own = Arc::clone(peer);
-        let task = tokio::spawn(async move {
-            let cancel = Cancel::new();
-            loop {
-                let params = Map::from_iter([("notifications".to_owned(), Value::Object(wanted.clone()))]);
-                let mut ask = Ask::new("subscriptions/listen", params, &cancel);
-                ask.is_modern = true;
-                if own.wire.ask(ask).await.is_err() {
-                    return;
-                }
-                sleep(AGAIN_TIME).await;
-            }
-        });
-        peer.keep(task.abort_handle());
     }
 
     /// Asks for its tools anew whenever they have changed; several changes at once are one.
@@ -226,6 +207,14 @@ impl Server {
         });
         task.abort_handle()
     }
+}
+
+fn busy(why: &str) -> RpcError {
+    RpcError::new(RpcError::BUSY, why)
+}
+
+fn unknown(what: impl Into<String>) -> RpcError {
+    RpcError::new(RpcError::METHOD_NOT_FOUND, what)
 }
 
 /// What was left empty has the value that the form names for it.

@@ -5,19 +5,17 @@
 
 use super::{
     failure,
-    message::RpcError,
     result::Taking,
+    rounds::{Rounds, Stopped},
     router::Asker,
-    server::{Peer, Server},
+    server::Peer,
     tool::McpTool,
-    wire::{Ask, CallError, Link},
+    wire::{CallError, Link},
 };
-use haft_core::{Cancel, Cx, Failure, FailureKind, Output};
+use crate::RpcError;
+use haft_core::{Cx, Failure, Output};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-
-/// How often a server may ask for more before it answers.
-const ROUNDS_MAX: usize = 10;
 
 /// Makes the call.
 pub(super) async fn run(tool: &Arc<McpTool>, input: &Value, cx: &Cx) -> Result<Output, Failure> {
@@ -33,7 +31,7 @@ pub(super) async fn run(tool: &Arc<McpTool>, input: &Value, cx: &Cx) -> Result<O
     let is_marked = tool.server.config.screen && tool.spec.untrusted_source;
     cx.blocking(move || {
         let server = &tool.server.config.name;
-        Taking { server, tool: &tool.name, is_marked, media: media.as_ref() }.take(result)
+        Taking { server, tool: &tool.shown, is_marked, media: media.as_ref() }.take(result)
     })
     .await
 }
@@ -46,11 +44,31 @@ async fn asked(tool: &Arc<McpTool>, input: &Value, cx: &Cx) -> Result<Value, Fai
         person: Some(Arc::clone(&cx.nested)),
         front: server.shared.fronts.of(cx),
     };
+    let meta = asker.front.as_ref().map(|front| front.meta()).unwrap_or_default();
+    let params = || {
+        let mut params = Map::new();
+        if !meta.is_empty() {
+            params.insert("_meta".to_owned(), Value::Object(meta.clone()));
+        }
+        params.insert("name".to_owned(), json!(tool.name));
+        params.insert("arguments".to_owned(), input.clone());
+        params
+    };
     let mut is_repeated = false;
     loop {
         let peer = server.connected(&cx.cancel).await?;
         is_as_judged(tool)?;
-        let error = match rounds(tool, &peer, input, (&asker, &cx.cancel)).await {
+        let rounds = Rounds {
+            server,
+            peer: &peer,
+            method: "tools/call",
+            params: &params,
+            asker: &asker,
+            wanted: &tool.wanted,
+            idle: tool.idle,
+            cancel: &cx.cancel,
+        };
+        let error = match rounds.run().await {
             Ok(result) => return Ok(result),
             Err(Stopped::Call(error)) => error,
             Err(Stopped::Failed(failure)) => return Err(failure),
@@ -62,7 +80,7 @@ async fn asked(tool: &Arc<McpTool>, input: &Value, cx: &Cx) -> Result<Value, Fai
         };
         if is_repeated || !may_repeat {
             refuse(&asker, &error);
-            return Err(failure::of_call(&server.config.name, &tool.name, error));
+            return Err(failure::of_call(&server.config.name, &tool.shown, error));
         }
         is_repeated = true;
         if matches!(error, CallError::Refused(_)) {
@@ -76,8 +94,7 @@ fn refuse(asker: &Asker, error: &CallError) {
     if let (CallError::Rpc(error), Some(front)) = (error, &asker.front)
         && error.code == RpcError::MISSING_CAPABILITY
     {
-        let (message, data) = (error.message.clone(), error.data.clone());
-        front.refuse(crate::RpcError { code: error.code, message, data });
+        front.refuse(error.clone());
     }
 }
 
@@ -98,98 +115,4 @@ fn is_as_judged(tool: &McpTool) -> Result<(), Failure> {
         ))),
         None => Err(Failure::not_found(format!("{name} is no longer offered by the server {server}"))),
     }
-}
-
-/// Why there is no result.
-enum Stopped {
-    Call(CallError),
-    Failed(Failure),
-}
-
-/// Asks, gives what the server asks for, and asks again, until it answers.
-async fn rounds(
-    tool: &McpTool,
-    peer: &Peer,
-    input: &Value,
-    (asker, cancel): (&Asker, &Cancel),
-) -> Result<Value, Stopped> {
-    let server = &tool.server;
-    let mut more = Map::new();
-    let meta = asker.front.as_ref().map(|front| front.meta()).unwrap_or_default();
-    for _ in 0..ROUNDS_MAX {
-        let mut params = Map::new();
-        if !meta.is_empty() {
-            params.insert("_meta".to_owned(), Value::Object(meta.clone()));
-        }
-        params.insert("name".to_owned(), json!(tool.name));
-        params.insert("arguments".to_owned(), input.clone());
-        params.extend(std::mem::take(&mut more));
-        let ask = Ask {
-            is_modern: peer.is_modern(),
-            asker: asker.clone(),
-            wanted: &tool.wanted,
-            idle: Some(tool.idle),
-            ..Ask::new("tools/call", params, cancel)
-        };
-        let result = peer.wire.ask(ask).await.map_err(Stopped::Call)?;
-        match result.get("resultType").and_then(Value::as_str) {
-            None | Some("complete") => return Ok(result),
-            Some("input_required") => {
-                more = answers(server, &result, asker).await.map_err(Stopped::Failed)?;
-            }
-            Some(other) => {
-                let text = format!(
-                    "the server {} answered with a result of the kind \"{other}\", which haft doesn't know; try another tool",
-                    server.config.name
-                );
-                return Err(Stopped::Failed(Failure::internal(text)));
-            }
-        }
-    }
-    let text = format!(
-        "the server {} asked for more {ROUNDS_MAX} times and gave no result; try another way",
-        server.config.name
-    );
-    Err(Stopped::Failed(Failure::internal(text)))
-}
-
-/// What goes with the next try: the answers to what the server asks, and its own state as it came.
-///
-/// # Errors
-/// It asks for what nobody here has.
-pub(super) async fn answers(
-    server: &Server,
-    result: &Value,
-    asker: &Asker,
-) -> Result<Map<String, Value>, Failure> {
-    let mut more = Map::new();
-    if let Some(requests) = result.get("inputRequests").and_then(Value::as_object) {
-        let (mut responses, mut further) = (Map::new(), Map::new());
-        for (key, request) in requests {
-            let method = request.get("method").and_then(Value::as_str).unwrap_or_default();
-            let params = request.get("params").unwrap_or(&Value::Null);
-            if server.goes_on(method, params, asker) {
-                further.insert(key.clone(), request.clone());
-                continue;
-            }
-            match server.reply(method, params, (asker, None)).await {
-                Ok(response) => drop(responses.insert(key.clone(), response)),
-                Err((_, why)) => {
-                    return Err(Failure::new(
-                        FailureKind::Unavailable,
-                        format!("the server {} can't go on: {why}", server.config.name),
-                    ));
-                }
-            }
-        }
-        if !further.is_empty() {
-            let lent = server.put(further, asker).await;
-            responses.extend(lent.map_err(|error| server.unlent(asker, error))?);
-        }
-        more.insert("inputResponses".to_owned(), Value::Object(responses));
-    }
-    if let Some(state) = result.get("requestState") {
-        more.insert("requestState".to_owned(), state.clone());
-    }
-    Ok(more)
 }

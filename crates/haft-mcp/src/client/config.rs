@@ -79,8 +79,15 @@ pub trait Tokens: Send + Sync {
     /// Permission where it has to be done anew.
     fn authorization(&self) -> haft_core::BoxFuture<'_, Result<Option<String>, haft_core::Failure>>;
 
-    /// The server refused what was sent; says whether there is another to try.
-    fn refused(&self, challenge: Option<&str>) -> haft_core::BoxFuture<'_, Result<bool, haft_core::Failure>>;
+    /// The server refused what was sent as `Authorization`; says whether there is another to try.
+    ///
+    /// # Errors
+    /// As [`Tokens::authorization`].
+    fn refused(
+        &self,
+        sent: Option<&str>,
+        challenge: Option<&str>,
+    ) -> haft_core::BoxFuture<'_, Result<bool, haft_core::Failure>>;
 }
 
 /// One server.

@@ -49,17 +49,6 @@ impl Definition {
         &self.raw
     }
 
-    /// A text of it.
-    pub(crate) fn text(&self, key: &str) -> Option<&str> {
-        self.raw.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
-    }
-
-    /// Its name for people.
-    pub(crate) fn title(&self) -> Option<&str> {
-        let hinted = || self.raw.get("annotations")?.get("title")?.as_str();
-        self.text("title").or_else(hinted).filter(|title| !title.trim().is_empty())
-    }
-
     pub(crate) fn hints(&self) -> Hints {
         let annotations = self.raw.get("annotations");
         let hint = |name: &str| annotations?.get(name)?.as_bool();
@@ -140,7 +129,5 @@ mod tests {
         {
             assert!(Definition::read(raw).is_err());
         }
-        let titled = read(json!({"name": "a", "annotations": {"title": "From hints"}}));
-        assert_eq!((titled.title(), titled.text("description")), (Some("From hints"), None));
     }
 }

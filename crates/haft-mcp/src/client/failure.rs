@@ -1,11 +1,10 @@
 //! What went wrong with a server, in words for a model: what it was, and what to do next.
 
-use super::{greet::GreetError, message::RpcError, refusal::Refusal, wire::CallError};
+use super::{greet::GreetError, refusal::Refusal, wire::CallError};
+use crate::RpcError;
 use haft_core::{Failure, FailureKind};
 use std::time::Duration;
 
-/// JSON-RPC's word for parameters that can't be acted on.
-const INVALID_PARAMS: i64 = -32_602;
 /// How much of a server's own words is shown.
 const WORDS_MAX_CHARS: usize = 2_000;
 
@@ -52,7 +51,11 @@ pub(crate) fn of_call(server: &str, what: &str, error: CallError) -> Failure {
 
 fn of_rpc(server: &str, what: &str, error: &RpcError) -> Failure {
     let said: String = error.message.chars().take(WORDS_MAX_CHARS).collect();
-    let kind = if error.code == INVALID_PARAMS { FailureKind::InvalidInput } else { FailureKind::Internal };
+    let kind = if error.code == RpcError::INVALID_PARAMS {
+        FailureKind::InvalidInput
+    } else {
+        FailureKind::Internal
+    };
     let data = error.data.as_ref().map(ToString::to_string).unwrap_or_default();
     let text = format!(
         "the server {server} answered \"{what}\" with an error ({}): {said}. Change the input if that says so; else try \
@@ -137,7 +140,7 @@ mod tests {
     #[test]
     fn each_failure_says_what_to_do_and_whether_it_may_be_repeated() {
         let lost = |may_have_run| CallError::Lost { why: "it crashed".to_owned(), may_have_run };
-        let rpc = RpcError { code: INVALID_PARAMS, message: "no id".to_owned(), data: None };
+        let rpc = RpcError { code: RpcError::INVALID_PARAMS, message: "no id".to_owned(), data: None };
         let refused = |status| {
             CallError::Refused(Refusal { status: Some(status), text: "no".to_owned(), is_untouched: true })
         };

@@ -8,7 +8,7 @@ use super::{
     known::Known,
     upstream::{Upstream, UpstreamError, UpstreamList, UpstreamNote, UpstreamRequest},
 };
-use crate::{Change, Features, Relayed, RpcError, Upstreams, encode::is_of_an_era, era::is_own};
+use crate::{Change, Features, Relayed, RpcError, Upstreams, forward};
 use futures::future::join_all;
 use haft_core::{BoxFuture, Cancel};
 use serde_json::{Map, Value, json};
@@ -152,7 +152,7 @@ impl Gathered {
         let Relayed { method, params, front } = request;
         let cancel = Cancel::new();
         let _ends = Ends(cancel.clone());
-        let asked = UpstreamRequest { method, params, person: None, front: Some(front), cancel };
+        let asked = UpstreamRequest { method, params, front: Some(front), cancel };
         server.ask(asked).await.map_err(said)
     }
 
@@ -186,7 +186,7 @@ impl Upstreams for Gathered {
         Box::pin(async move {
             match self.answer(request).await? {
                 Value::Object(mut fields) => {
-                    plain(&mut fields);
+                    forward::plain(&mut fields);
                     Ok(fields)
                 }
                 other => Err(RpcError::internal(format!("the server's result is no object: {other}"))),
@@ -269,24 +269,9 @@ fn text<'a>(fields: &'a Map<String, Value>, key: &str) -> &'a str {
     fields.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A result without what is between this client and its server.
-fn plain(fields: &mut Map<String, Value>) {
-    fields.retain(|key, _| !is_of_an_era(key));
-    let is_empty = match fields.get_mut("_meta").and_then(Value::as_object_mut) {
-        Some(meta) => {
-            meta.retain(|key, _| !is_own(key));
-            meta.is_empty()
-        }
-        None => false,
-    };
-    if is_empty {
-        fields.shift_remove("_meta");
-    }
-}
-
 fn said(error: UpstreamError) -> RpcError {
     match error {
-        UpstreamError::Rpc { code, message, data } => RpcError { code, message, data },
+        UpstreamError::Rpc(error) => error,
         UpstreamError::Failed(failure) => RpcError::internal(failure.text),
     }
 }
@@ -299,7 +284,7 @@ fn missing(error: RpcError, uri: &str) -> RpcError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Front, client::upstream::Subscription};
+    use crate::{Front, client::Subscription};
     use haft_core::Failure;
 
     /// A server with one resource and one prompt, which says who was asked what.
@@ -354,11 +339,7 @@ mod tests {
             let is_gone = asked["params"]["uri"].as_str().is_some_and(|uri| uri.ends_with("gone"));
             Box::pin(async move {
                 if is_gone {
-                    return Err(UpstreamError::Rpc {
-                        code: NO_RESOURCE,
-                        message: "no".to_owned(),
-                        data: None,
-                    });
+                    return Err(UpstreamError::Rpc(RpcError::new(NO_RESOURCE, "no")));
                 }
                 Ok(asked)
             })

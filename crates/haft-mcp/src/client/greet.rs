@@ -4,17 +4,17 @@
 //! over it: then it is greeted the older way, and remembered for it.
 
 use super::{
-    message::RpcError,
     refusal::Refusal,
-    wire::{Ask, CallError, Link, MODERN, Wire},
+    wire::{Ask, CallError, Link, Wire},
 };
-use crate::era::Era;
+use crate::{
+    RpcError,
+    era::{Era, LATEST_LEGACY, LEGACY_VERSIONS, MODERN, SERVER_KEY},
+};
 use haft_core::Cancel;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// The revisions with a handshake, the newest first.
-pub(crate) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// How long a server may keep silent when it is asked in the modern way.
 const PROBE_TIME: Duration = Duration::from_secs(2);
 /// How long instructions may be.
@@ -50,6 +50,19 @@ pub(crate) enum GreetError {
     Foreign(String),
 }
 
+impl GreetError {
+    /// Whether the server said it, so that it lives and speaks.
+    fn is_spoken(&self) -> bool {
+        match self {
+            Self::Foreign(_) | Self::Call(CallError::Rpc(_)) => true,
+            Self::Call(CallError::Refused(refusal)) => {
+                refusal.status.is_some_and(|status| !matches!(status, 401 | 403))
+            }
+            Self::EndedOverProbe(_) | Self::Call(_) => false,
+        }
+    }
+}
+
 impl From<CallError> for GreetError {
     fn from(error: CallError) -> Self {
         Self::Call(error)
@@ -74,16 +87,21 @@ pub(crate) async fn greet(
             other => return other,
         }
     }
-    if let Some(greeting) = greeter.discover(PROBE_TIME.min(patience)).await? {
-        return Ok(greeting);
+    match greeter.discover(PROBE_TIME.min(patience)).await? {
+        Said::Modern(greeting) => Ok(greeting),
+        Said::Older => greeter.legacy().await,
+        Said::Nothing => greeter.after_silence().await,
     }
-    match greeter.legacy().await {
-        // It was only slow: now it is known to be a modern one, and waited for.
-        Err(GreetError::Call(CallError::Rpc(error))) if is_of_modern_server(&error) => {
-            greeter.discover(patience).await?.ok_or_else(|| CallError::Rpc(error).into())
-        }
-        other => other,
-    }
+}
+
+/// What a server says to the modern question.
+enum Said {
+    /// It speaks that way.
+    Modern(Greeting),
+    /// It is to be greeted the older way.
+    Older,
+    /// Nothing in time: it doesn't know the question, or is slow.
+    Nothing,
 }
 
 fn is_older(wire: &Wire) -> bool {
@@ -94,10 +112,7 @@ fn is_older(wire: &Wire) -> bool {
 fn is_of_modern_server(error: &RpcError) -> bool {
     matches!(
         error.code,
-        RpcError::METHOD_NOT_FOUND
-            | RpcError::UNSUPPORTED_VERSION
-            | RpcError::HEADER_MISMATCH
-            | RpcError::MISSING_CAPABILITY
+        RpcError::METHOD_NOT_FOUND | RpcError::UNSUPPORTED_VERSION | RpcError::MISSING_CAPABILITY
     )
 }
 
@@ -108,9 +123,22 @@ struct Greeter<'a> {
 }
 
 impl Greeter<'_> {
-    /// Asks in the modern way; none where the server is to be greeted the older way.
-    /// `silence` is how long it may say nothing.
-    async fn discover(&self, silence: Duration) -> Result<Option<Greeting>, GreetError> {
+    /// Greets a server the older way that said nothing to the modern question. One that is only slow to start, and no longer
+    /// has that way, refuses it, and is then asked again and given all the time there is.
+    async fn after_silence(&self) -> Result<Greeting, GreetError> {
+        let refused = match self.legacy().await {
+            Err(error) if error.is_spoken() => error,
+            other => return other,
+        };
+        match self.discover(self.patience).await {
+            Ok(Said::Modern(greeting)) => Ok(greeting),
+            // What it said to the greeting says more.
+            _ => Err(refused),
+        }
+    }
+
+    /// Asks in the modern way; `silence` is how long it may take.
+    async fn discover(&self, silence: Duration) -> Result<Said, GreetError> {
         if let Link::Http(owner) = &self.wire.link {
             owner.0.forget();
             owner.0.agree(MODERN);
@@ -129,16 +157,17 @@ impl Greeter<'_> {
                     let supported = error.data.as_ref().and_then(|data| data.get("supported"));
                     match choice(supported) {
                         Choice::Modern => {}
-                        Choice::Legacy => return Ok(None),
+                        Choice::Legacy => return Ok(Said::Older),
                         Choice::None => return Err(GreetError::Foreign(unspoken(supported))),
                     }
                 }
                 CallError::Rpc(error) if error.code == RpcError::MISSING_CAPABILITY => {
                     return Err(CallError::Rpc(error).into());
                 }
-                CallError::Rpc(_) | CallError::Silent(_) | CallError::TooLong(_) => return Ok(None),
+                CallError::Silent(_) => return Ok(Said::Nothing),
+                CallError::Rpc(_) | CallError::TooLong(_) => return Ok(Said::Older),
                 CallError::Refused(Refusal { status: Some(status), .. }) if !matches!(status, 401 | 403) => {
-                    return Ok(None);
+                    return Ok(Said::Older);
                 }
                 CallError::Lost { why, .. } if matches!(self.wire.link, Link::Stdio(_)) => {
                     return Err(GreetError::EndedOverProbe(why));
@@ -172,9 +201,8 @@ impl Greeter<'_> {
         if let Link::Http(owner) = &self.wire.link {
             owner.0.forget();
         }
-        let [newest, ..] = LEGACY;
         let mut params = Map::new();
-        params.insert("protocolVersion".to_owned(), json!(newest));
+        params.insert("protocolVersion".to_owned(), json!(LATEST_LEGACY));
         params.insert("capabilities".to_owned(), self.wire.capabilities.clone());
         params.insert("clientInfo".to_owned(), self.wire.client.clone());
         let mut ask = Ask::new("initialize", params, self.cancel);
@@ -183,14 +211,14 @@ impl Greeter<'_> {
         let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
         let era = match version {
             MODERN => Era::Modern,
-            known if LEGACY.contains(&known) => Era::Legacy,
+            known if LEGACY_VERSIONS.contains(&known) => Era::Legacy,
             other => return Err(GreetError::Foreign(format!("it speaks the protocol of \"{other}\""))),
         };
         if let Link::Http(owner) = &self.wire.link {
             owner.0.agree(version);
         }
         let greeting = said(era, version, &result, result.get("serverInfo"));
-        self.wire.note("notifications/initialized", json!({}));
+        self.wire.note("notifications/initialized", &json!({}));
         Ok(greeting)
     }
 }
@@ -201,15 +229,15 @@ fn is_elsewhere(refusal: &Refusal) -> bool {
 }
 
 /// What it has to say to the modern question.
-fn discovered(result: &Value) -> Result<Option<Greeting>, GreetError> {
+fn discovered(result: &Value) -> Result<Said, GreetError> {
     let supported = result.get("supportedVersions");
     match choice(supported) {
         Choice::Modern => {
-            let meta = result.get("_meta").and_then(|meta| meta.get("io.modelcontextprotocol/serverInfo"));
+            let meta = result.get("_meta").and_then(|meta| meta.get(SERVER_KEY));
             let info = meta.or_else(|| result.get("serverInfo"));
-            Ok(Some(said(Era::Modern, MODERN, result, info)))
+            Ok(Said::Modern(said(Era::Modern, MODERN, result, info)))
         }
-        Choice::Legacy => Ok(None),
+        Choice::Legacy => Ok(Said::Older),
         Choice::None => Err(GreetError::Foreign(unspoken(supported))),
     }
 }
@@ -239,7 +267,7 @@ fn choice(supported: Option<&Value>) -> Choice {
         supported.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
     if all.contains(&MODERN) {
         Choice::Modern
-    } else if all.is_empty() || all.iter().any(|version| LEGACY.contains(version)) {
+    } else if all.is_empty() || all.iter().any(|version| LEGACY_VERSIONS.contains(version)) {
         Choice::Legacy
     } else {
         Choice::None
@@ -257,8 +285,8 @@ mod tests {
     #[test]
     fn what_is_said_is_taken_as_it_came() {
         let result = json!({"supportedVersions": [MODERN, "2025-11-25"], "capabilities": {"tools": {"listChanged": true}},
-            "instructions": " ", "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "s", "x": 1}}});
-        let greeting = discovered(&result).unwrap().unwrap();
+            "instructions": " ", "_meta": {SERVER_KEY: {"name": "s", "x": 1}}});
+        let Ok(Said::Modern(greeting)) = discovered(&result) else { panic!("it is a modern one") };
         assert_eq!((greeting.era, greeting.info["x"].as_i64()), (Era::Modern, Some(1)));
         assert!(
             greeting.can(&["tools"])
@@ -270,8 +298,11 @@ mod tests {
 
     #[test]
     fn the_version_is_chosen_by_what_both_speak() {
-        assert!(discovered(&json!({"supportedVersions": ["2025-06-18"]})).unwrap().is_none());
-        assert!(discovered(&json!({})).unwrap().is_none(), "whatever it is, it doesn't know the question");
+        assert!(matches!(discovered(&json!({"supportedVersions": ["2025-06-18"]})), Ok(Said::Older)));
+        assert!(
+            matches!(discovered(&json!({})), Ok(Said::Older)),
+            "whatever it is, it doesn't know the question"
+        );
         assert!(matches!(
             discovered(&json!({"supportedVersions": ["2031-01-01"]})),
             Err(GreetError::Foreign(_))

@@ -10,9 +10,8 @@ use super::{
     refusal::{Refusal, in_words, refusal, shown, unreached},
     router::{Answer, Router},
     sse::SseReader,
-    wire::MODERN,
 };
-use crate::lines::LINE_MAX_BYTES;
+use crate::{era::MODERN, lines::LINE_MAX_BYTES};
 use futures::StreamExt;
 use haft_core::{Failure, HttpBody, HttpRequest, HttpResponse, WebUrl};
 use std::{
@@ -35,6 +34,8 @@ const RETRY_TIME: Duration = Duration::from_secs(1);
 const RETRY_MAX: Duration = Duration::from_secs(30);
 /// How many redirects are followed.
 const REDIRECTS_MAX: usize = 3;
+/// How long a stream that only tells of changes may be silent.
+const SILENCE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// How much of an error's body is read.
 const FAULT_MAX_BYTES: usize = 64 * 1024;
 
@@ -44,6 +45,8 @@ pub(crate) struct Outgoing {
     pub(crate) line: String,
     /// The request's id; none for what wants no answer.
     pub(crate) id: Option<i64>,
+    /// Whether its answer is a stream that tells of changes, and silence on it no fault.
+    pub(crate) lasts: bool,
     /// Headers that repeat what stands in it.
     pub(crate) headers: Vec<(String, String)>,
 }
@@ -352,13 +355,17 @@ impl HttpLink {
             let mut request = request.map_err(|failure| unreached(&failure))?;
             request.headers.push(("content-type".to_owned(), "application/json".to_owned()));
             request.body = out.line.clone().into_bytes();
+            if out.lasts {
+                request.idle_timeout = SILENCE_MAX;
+            }
+            let sent = authorization(&request);
             let response = self.endpoint.http.send(request).await.map_err(|failure| unreached(&failure))?;
             match response.status {
                 301 | 302 | 303 | 307 | 308 => url = self.redirected(&url, &response)?,
                 status @ (401 | 403) if !tried_again => {
                     tried_again = true;
                     let challenge = response.header("www-authenticate").map(str::to_owned);
-                    if !self.has_another_token(status, challenge).await? {
+                    if !self.has_another_token(status, sent, challenge).await? {
                         return Ok(response);
                     }
                 }
@@ -368,9 +375,15 @@ impl HttpLink {
         Err(refusal(None, "the server redirects in circles; correct its url"))
     }
 
-    async fn has_another_token(&self, status: u16, challenge: Option<String>) -> Result<bool, Refusal> {
+    async fn has_another_token(
+        &self,
+        status: u16,
+        sent: Option<String>,
+        challenge: Option<String>,
+    ) -> Result<bool, Refusal> {
         let Some(tokens) = &self.endpoint.tokens else { return Ok(false) };
-        tokens.refused(challenge.as_deref()).await.map_err(|failure| refusal(Some(status), &failure.text))
+        let another = tokens.refused(sent.as_deref(), challenge.as_deref()).await;
+        another.map_err(|failure| refusal(Some(status), &failure.text))
     }
 
     /// Where a redirect leads, if that is the server's own address.
@@ -401,8 +414,7 @@ impl HttpLink {
         request.headers.retain(|(name, _)| name != "accept");
         request.headers.push(("accept".to_owned(), "text/event-stream".to_owned()));
         request.headers.extend(last_id.map(|id| ("last-event-id".to_owned(), id.to_owned())));
-        // Silence is no fault of a stream that only tells of changes.
-        request.idle_timeout = Duration::from_secs(24 * 60 * 60);
+        request.idle_timeout = SILENCE_MAX;
         self.endpoint.http.send(request).await
     }
 
@@ -447,6 +459,11 @@ fn is_same_place(own: &WebUrl, other: &WebUrl) -> bool {
         || own
             .over_https()
             .is_some_and(|secure| secure.host_and_port() == other.host_and_port() && other.is_https())
+}
+
+fn authorization(request: &HttpRequest) -> Option<String> {
+    let found = request.headers.iter().find(|(name, _)| name == "authorization");
+    found.map(|(_, value)| value.clone())
 }
 
 fn kind(response: &HttpResponse) -> String {

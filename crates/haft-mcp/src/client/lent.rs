@@ -3,8 +3,8 @@
 //!
 //! A server is told only of what that very client can do, so that it asks nobody for what nobody has.
 
-use super::{config::ServerConfig, message::RpcError, router::Asker, server::Server};
-use crate::{Front, exchange::elicits};
+use super::{config::ServerConfig, router::Asker, server::Server};
+use crate::{Front, RpcError, exchange::elicits};
 use haft_core::{Failure, FailureKind, exact};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl Server {
         &self,
         mut requests: Map<String, Value>,
         asker: &Asker,
-    ) -> Result<Map<String, Value>, crate::RpcError> {
+    ) -> Result<Map<String, Value>, RpcError> {
         let Some(front) = &asker.front else { return Ok(Map::new()) };
         if self.config.screen {
             requests.values_mut().for_each(|request| self.sign(request));
@@ -88,7 +88,7 @@ impl Server {
     }
 
     /// An error of the client in front as the failure of the call.
-    pub(super) fn unlent(&self, asker: &Asker, error: crate::RpcError) -> Failure {
+    pub(super) fn unlent(&self, asker: &Asker, error: RpcError) -> Failure {
         let text = format!("the server {} can't go on: {}", self.config.name, error.message);
         if let Some(front) = asker.front.as_ref().filter(|_| error.code == RpcError::MISSING_CAPABILITY) {
             front.refuse(error);
@@ -109,7 +109,7 @@ mod tests {
             self.0.as_object().cloned().unwrap()
         }
 
-        fn ask(&self, _: Map<String, Value>) -> BoxFuture<'_, Result<Map<String, Value>, crate::RpcError>> {
+        fn ask(&self, _: Map<String, Value>) -> BoxFuture<'_, Result<Map<String, Value>, RpcError>> {
             Box::pin(async { Ok(Map::new()) })
         }
 
@@ -121,7 +121,7 @@ mod tests {
 
         fn log(&self, _: &Map<String, Value>) {}
 
-        fn refuse(&self, _: crate::RpcError) {}
+        fn refuse(&self, _: RpcError) {}
     }
 
     fn told(theirs: Value, roots: bool) -> Value {

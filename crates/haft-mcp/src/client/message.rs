@@ -1,39 +1,16 @@
 //! What a server says, as it came: replies, requests, notifications; one or, from servers of 2025-03-26, several on a
 //! line. Lenient where a slip can't be taken for something else.
 
-use crate::frame::{Envelope, Id};
-use serde::Deserialize;
+use crate::{
+    RpcError,
+    frame::{Envelope, Id},
+};
 use serde_json::{Value, value::RawValue};
 
 /// How deep a message is read; beyond some more nobody's reader goes.
 const DEPTH_MAX: usize = 110;
 /// What stands in place of what is nested deeper.
 const CUT: &str = "\"[nested too deep to be read]\"";
-
-/// The error of a reply.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(crate) struct RpcError {
-    /// As JSON-RPC and the protocol number them.
-    #[serde(default)]
-    pub(crate) code: i64,
-    /// In words.
-    #[serde(default)]
-    pub(crate) message: String,
-    /// What else is said.
-    #[serde(default)]
-    pub(crate) data: Option<Value>,
-}
-
-impl RpcError {
-    /// The server doesn't know the method.
-    pub(crate) const METHOD_NOT_FOUND: i64 = -32_601;
-    /// It doesn't speak the version that was asked for.
-    pub(crate) const UNSUPPORTED_VERSION: i64 = -32_022;
-    /// Headers and body disagree: only modern servers look.
-    pub(crate) const HEADER_MISMATCH: i64 = -32_020;
-    /// It wants something of the client that this one didn't offer.
-    pub(crate) const MISSING_CAPABILITY: i64 = -32_021;
-}
 
 /// One message.
 #[derive(Debug)]

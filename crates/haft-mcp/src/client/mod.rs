@@ -7,13 +7,13 @@
 //! | file | what |
 //! |---|---|
 //! | `clients` | all servers of a workspace |
-//! | `server`, `attend` | one server over all its starts; what it says by itself |
+//! | `server`, `attend`, `listening` | one server over all its starts; what it says by itself |
 //! | `greet`, `pages` | the first words; lists that come page by page |
 //! | `wire`, `router`, `pulse`, `message` | requests and answers, whatever carries them |
 //! | `stdio`, `http`, `refusal`, `sse` | what carries them |
-//! | `registry`, `tool`, `call`, `result` | definitions as tools of haft's, calls, results |
+//! | `registry`, `tool`, `call`, `rounds`, `result` | definitions as tools of haft's, calls, results |
 //! | `definition`, `schema`, `headers`, `name`, `screen` | what a definition says and how it is shown |
-//! | `upstream`, `gathered` | resources, prompts and completions, for hosts that pass them on; those of all servers as one |
+//! | `upstream`, `subscription`, `gathered` | resources, prompts and completions, for hosts that pass them on; those of all servers as one |
 //! | `lent` | what a client in front of haft lends to a server |
 //! | `auth/` | logging in, over HTTP |
 //! | `cache`, `log`, `failure` | what is remembered, written down, said |
@@ -35,6 +35,7 @@ mod headers;
 mod http;
 mod known;
 mod lent;
+mod listening;
 mod log;
 mod message;
 mod name;
@@ -43,12 +44,14 @@ mod pulse;
 mod refusal;
 mod registry;
 mod result;
+mod rounds;
 mod router;
 mod schema;
 mod screen;
 mod server;
 mod sse;
 mod stdio;
+mod subscription;
 mod tool;
 mod upstream;
 mod wire;
@@ -61,4 +64,5 @@ pub use config::{
     CALL_TIMEOUT, CONCURRENCY, Endpoint, IDLE_TIMEOUT, Limits, START_TIMEOUT, ServerConfig, Tokens, Transport,
 };
 pub use log::Oddities;
-pub use upstream::{Subscription, Upstream, UpstreamError, UpstreamList, UpstreamNote, UpstreamRequest};
+pub use subscription::Subscription;
+pub use upstream::{Upstream, UpstreamError, UpstreamList, UpstreamNote, UpstreamRequest};

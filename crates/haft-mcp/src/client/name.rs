@@ -4,7 +4,7 @@
 //! come and go. What can't stand as it is gets a hash of both names at its end: two tools whose names differ only in
 //! what can't stand are still two.
 
-use haft_core::NAME_MAX_CHARS;
+use haft_core::{NAME_MAX_CHARS, exact};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
@@ -32,6 +32,11 @@ pub(crate) fn full_name(server: &str, tool: &str) -> Arc<str> {
     tool_name(server, None, tool)
 }
 
+/// A name of a server's own as people and models read it: on one line, with what hides in it.
+pub(crate) fn shown_name(own: &str) -> String {
+    exact(own).replace('\n', "\\n").replace('\t', "\\t")
+}
+
 fn is_allowed(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
@@ -55,6 +60,11 @@ mod tests {
         assert_eq!(&*tool_name("lens", None, "find_node"), "mcp__lens__find_node");
         assert_eq!(&*tool_name("lens", Some(""), "find_node"), "find_node");
         assert_eq!(&*tool_name("lens", Some("l_"), "find-node"), "l_find-node");
+    }
+
+    #[test]
+    fn a_name_is_read_with_what_hides_in_it() {
+        assert_eq!(shown_name("größe\u{200b}\n\u{1b}x"), "größe\\u{200b}\\n\\u{1b}x");
     }
 
     #[test]

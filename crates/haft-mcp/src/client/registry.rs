@@ -5,11 +5,12 @@ use super::{
     config::ServerConfig,
     definition::Definition,
     greet::Greeting,
+    name::{shown_name, tool_name},
     screen::Screened,
     server::Server,
     tool::{Made, McpTool},
 };
-use haft_core::Failure;
+use haft_core::{Failure, exact};
 use haft_runtime::{Catalogue, Handle, Problem, RegisterError};
 use serde_json::Value;
 use std::{
@@ -22,6 +23,8 @@ const DEFINITION_MAX_BYTES: usize = 512 * 1024;
 const DEFINITIONS_MAX_BYTES: usize = 10 * 1024 * 1024;
 /// How many problems of one server are listed.
 const PROBLEMS_MAX: usize = 50;
+/// What to do about a definition that can't be a tool.
+const LOOK: &str = "look at it with `haft mcp test`, and tell whoever makes the server";
 
 /// The tools of one server in the catalogue.
 pub(crate) struct Registry {
@@ -39,6 +42,8 @@ struct Registered {
 
 struct Kept {
     hash: Arc<str>,
+    /// What was done to its definition.
+    notes: Vec<String>,
     _handle: Handle,
 }
 
@@ -56,8 +61,7 @@ impl Registry {
         warnings: Vec<String>,
     ) -> Vec<Definition> {
         let config = &server.config;
-        let look = "look at it with `haft mcp test`, and tell whoever makes the server";
-        let mut problems: Vec<Problem> = warnings.iter().map(|text| problem(config, text, look)).collect();
+        let mut problems: Vec<Problem> = warnings.iter().map(|text| problem(config, text, LOOK)).collect();
         let definitions = read(config, raw, &mut problems);
         if let Some(about) = about(config, greeting) {
             self.catalogue.describe(&config.owner(), &about);
@@ -71,40 +75,33 @@ impl Registry {
             if config.tools.get(definition.name()).is_some_and(|set| set.enabled == Some(false)) {
                 continue;
             }
-            let made = McpTool::make(server, definition, greeting, Arc::clone(&hash));
-            let Made { tool, notes } = match made {
-                Ok(made) => made,
-                Err(why) => {
-                    let text = format!("the tool \"{}\" is set aside: {why}", definition.name());
-                    problems.push(problem(config, &text, look));
-                    continue;
-                }
-            };
-            problems.extend(notes.iter().map(|text| {
-                let fix = "look at it with `haft tools show`; `screen = \"off\"` takes a server's texts as they are";
-                problem(config, &format!("the tool \"{}\": {text}", definition.name()), fix)
-            }));
-            let name = Arc::clone(&tool.spec.name);
+            let name = tool_name(&config.name, config.prefix.as_deref(), definition.name());
             if inner.tools.contains_key(&name) {
-                let text = format!(
-                    "the tool \"{}\" is set aside: another of its tools is called {name} too",
-                    definition.name()
-                );
-                problems.push(problem(config, &text, look));
+                let why = format!("another of its tools is called {name} too");
+                problems.push(set_aside(config, definition, &why, LOOK));
                 continue;
             }
             let old = before.remove(&name);
-            if old.as_ref().is_some_and(|kept| kept.hash == hash) {
-                inner.tools.extend(old.map(|kept| (name, kept)));
-                continue;
-            }
-            let owner = config.owner();
-            match self.catalogue.register_hashed(Arc::new(tool), &owner, Some(Arc::clone(&hash))) {
-                Ok(handle) => drop(inner.tools.insert(name, Kept { hash, _handle: handle })),
-                Err(error) => problems.push(refused(config, definition, &error)),
-            }
-            // After the new one is there, so that both are one to calls on their way.
-            drop(old);
+            let kept = match old {
+                // What says the same is the same, and made once.
+                Some(old) if old.hash == hash => old,
+                old => match self.register(server, definition, greeting, hash) {
+                    Ok(new) => {
+                        // After the new one is there, so that both are one to calls on their way.
+                        drop(old);
+                        new
+                    }
+                    Err(problem) => {
+                        problems.push(problem);
+                        continue;
+                    }
+                },
+            };
+            problems.extend(kept.notes.iter().map(|text| {
+                let fix = "look at it with `haft tools show`; `screen = \"off\"` takes a server's texts as they are";
+                problem(config, &format!("the tool \"{}\": {text}", shown_name(definition.name())), fix)
+            }));
+            inner.tools.insert(name, kept);
         }
         drop(inner);
         // What is gone leaves the catalogue here.
@@ -112,10 +109,29 @@ impl Registry {
         let further = problems.len().saturating_sub(PROBLEMS_MAX);
         problems.truncate(PROBLEMS_MAX);
         if further > 0 {
-            problems.push(problem(config, &format!("{further} more problems aren't listed"), look));
+            problems.push(problem(config, &format!("{further} more problems aren't listed"), LOOK));
         }
         self.catalogue.report(&config.owner(), problems);
         definitions
+    }
+
+    /// Makes a tool and registers it, in place of the one that had its name.
+    fn register(
+        &self,
+        server: &Arc<Server>,
+        definition: &Definition,
+        greeting: &Greeting,
+        hash: Arc<str>,
+    ) -> Result<Kept, Problem> {
+        let config = &server.config;
+        let Made { tool, notes } = McpTool::make(server, definition, greeting, Arc::clone(&hash))
+            .map_err(|why| set_aside(config, definition, &why, LOOK))?;
+        let registered =
+            self.catalogue.register_hashed(Arc::new(tool), &config.owner(), Some(Arc::clone(&hash)));
+        match registered {
+            Ok(handle) => Ok(Kept { hash, notes, _handle: handle }),
+            Err(error) => Err(refused(config, definition, &error)),
+        }
     }
 
     /// The server can't be started: its tools stay as they were, and the problem is listed.
@@ -180,14 +196,18 @@ fn read(config: &ServerConfig, raw: Vec<Value>, problems: &mut Vec<Problem>) -> 
 }
 
 fn refused(config: &ServerConfig, definition: &Definition, error: &RegisterError) -> Problem {
-    let name = definition.name();
     let fix = match error {
         RegisterError::Taken { .. } => "give the server another `prefix`, or none",
         _ => "tell whoever makes the server",
     };
-    problem(config, &format!("the tool \"{name}\" is set aside: {error}"), fix)
+    set_aside(config, definition, &error.to_string(), fix)
+}
+
+fn set_aside(config: &ServerConfig, definition: &Definition, why: &str, fix: &str) -> Problem {
+    let name = shown_name(definition.name());
+    problem(config, &format!("the tool \"{name}\" is set aside: {why}"), fix)
 }
 
 fn problem(config: &ServerConfig, text: &str, fix: &str) -> Problem {
-    Problem { source: config.owner(), path: None, line: None, text: text.to_owned(), fix: fix.to_owned() }
+    Problem { source: config.owner(), path: None, line: None, text: exact(text), fix: fix.to_owned() }
 }

@@ -2,6 +2,7 @@
 //!
 //! Nothing of a result is lost silently: what has no form here is named or counted in a text.
 
+use crate::{content::says, forward};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use haft_core::{Block, Failure, FailureKind, ImageLimits, Media, Output};
 use serde_json::{Map, Value, json};
@@ -12,14 +13,12 @@ const MEDIA_MAX: usize = 20;
 const IMAGE_LIMITS: ImageLimits = ImageLimits { side_max_px: 1_568, data_max_bytes: 3_750_000 };
 /// How long a sound may be, in base64.
 const AUDIO_MAX_BYTES: usize = 10_000_000;
-/// Keys of `_meta` that belong to the protocol itself, between this client and its server.
-const OWN_META: [&str; 2] = ["io.modelcontextprotocol/", "modelcontextprotocol.io/"];
 
 /// How a result is taken in.
 pub(crate) struct Taking<'a> {
     /// The server.
     pub(crate) server: &'a str,
-    /// The tool, as the server calls it.
+    /// The tool, as the server calls it and people read it.
     pub(crate) tool: &'a str,
     /// Whether it is marked as a stranger's words.
     pub(crate) is_marked: bool,
@@ -51,11 +50,12 @@ impl Taking<'_> {
         };
         let mut content = self.blocks(&list);
         if let Some(value) = &structured
-            && !carries(&content, value)
+            && !content.iter().filter_map(Block::as_text).any(|text| says(text, value))
         {
             content.push(Block::text(value.to_string()));
         }
-        own_keys_out(&mut raw);
+        forward::plain(&mut raw);
+        raw.shift_remove("toolResult");
         raw.entry("content").or_insert_with(|| Value::Array(list));
         if self.is_marked && !list_is_empty(&raw) {
             self.mark(&mut content, &mut raw);
@@ -203,30 +203,6 @@ fn audio(data: &str, kind: &str) -> Block {
 /// A kind of content that nobody here knows still reaches the model.
 fn unknown(part: &Value) -> Block {
     Block::text(part.to_string())
-}
-
-/// Whether some text is the structured content.
-fn carries(content: &[Block], value: &Value) -> bool {
-    content.iter().filter_map(Block::as_text).any(|text| {
-        value.as_str() == Some(text) || serde_json::from_str::<Value>(text).is_ok_and(|read| read == *value)
-    })
-}
-
-/// Takes out what is between this client and its server.
-fn own_keys_out(raw: &mut Map<String, Value>) {
-    raw.shift_remove("resultType");
-    raw.shift_remove("toolResult");
-    let is_empty = match raw.get_mut("_meta").and_then(Value::as_object_mut) {
-        Some(meta) => {
-            let before = meta.len();
-            meta.retain(|key, _| !OWN_META.iter().any(|start| key.starts_with(start)));
-            meta.is_empty() && before > 0
-        }
-        None => false,
-    };
-    if is_empty {
-        raw.shift_remove("_meta");
-    }
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@
 
 use super::{
     log::ServerLog,
-    message::{self, Message, RpcError},
+    message::{self, Message},
     pulse::Pulse,
     refusal::Refusal,
 };
 use crate::{
-    Front,
+    Front, RpcError,
     frame::Id,
     lines::{Line, LineBuffer, Overlong},
 };

@@ -3,6 +3,7 @@
 //! What is shown may say less than what the server wrote, never more: it is the full schema that a call is checked
 //! against. One that no object fits sets its tool aside.
 
+use haft_core::exact;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -245,8 +246,10 @@ fn one_in_words(form: &Map<String, Value>) -> String {
     let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
     let properties = form.get("properties").and_then(Value::as_object);
     let names = properties.into_iter().flatten().map(|(name, schema)| {
-        let fixed = schema.get("const").map(|value| format!(" = {value}")).unwrap_or_default();
-        if is_required(name) { format!("{name}{fixed}") } else { format!("[{name}{fixed}]") }
+        let shown = exact(name);
+        let fixed = schema.get("const").map(|value| format!(" = {}", exact(&value.to_string())));
+        let fixed = fixed.unwrap_or_default();
+        if is_required(name) { format!("{shown}{fixed}") } else { format!("[{shown}{fixed}]") }
     });
     format!("{{{}}}", names.collect::<Vec<_>>().join(", "))
 }

@@ -16,6 +16,7 @@ use super::{
     registry::Registry,
     router::{Arrival, Router},
     stdio::Stdio,
+    subscription::Watches,
     upstream::UpstreamNote,
     wire::{CallError, Link, Wire},
 };
@@ -52,11 +53,14 @@ pub(crate) struct Peer {
     pub(crate) wire: Wire,
     pub(crate) greeting: Greeting,
     born: Instant,
-    tasks: Mutex<Vec<AbortHandle>>,
+    /// What works for it; none once it is over.
+    tasks: Mutex<Option<Vec<AbortHandle>>>,
     /// What the server asks of people at the moment.
     pub(crate) asks: AtomicUsize,
     /// Its tools are other ones now.
     pub(crate) changed: Notify,
+    /// What it says that it tells of, in the modern era.
+    pub(crate) acknowledged: broadcast::Sender<Value>,
 }
 
 impl Peer {
@@ -64,11 +68,15 @@ impl Peer {
         self.greeting.era == Era::Modern
     }
 
-    /// A task that ends with this start.
+    /// A task that ends with this start, and at once where that is over: it would keep the connection open.
     pub(crate) fn keep(&self, task: AbortHandle) {
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        tasks.retain(|task| !task.is_finished());
-        tasks.push(task);
+        match self.tasks.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            Some(tasks) => {
+                tasks.retain(|task| !task.is_finished());
+                tasks.push(task);
+            }
+            None => task.abort(),
+        }
     }
 }
 
@@ -77,7 +85,8 @@ struct PeerOwner(Arc<Peer>);
 
 impl Drop for PeerOwner {
     fn drop(&mut self) {
-        for task in self.0.tasks.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        let tasks = self.0.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
+        for task in tasks.into_iter().flatten() {
             task.abort();
         }
     }
@@ -113,6 +122,8 @@ pub(crate) struct Server {
     cache: Option<Cache>,
     slot: AsyncMutex<Slot>,
     notes: broadcast::Sender<UpstreamNote>,
+    /// What somebody hears of, whichever start tells of it.
+    pub(super) watches: Watches,
     /// What it said of itself last.
     greeting: Mutex<Option<Greeting>>,
     retired: AtomicBool,
@@ -138,6 +149,7 @@ impl Server {
             cache,
             slot: AsyncMutex::default(),
             notes: broadcast::Sender::new(NOTES_MAX),
+            watches: Watches::default(),
             greeting: Mutex::default(),
             retired: AtomicBool::new(false),
             own: Weak::clone(own),
@@ -210,6 +222,13 @@ impl Server {
                 Err(failure)
             }
         }
+    }
+
+    /// The server as it runs; none where it doesn't.
+    pub(super) async fn running(&self) -> Option<Arc<Peer>> {
+        let slot = self.slot.lock().await;
+        let peer = slot.peer.as_ref().map(|owner| Arc::clone(&owner.0))?;
+        peer.wire.router.lost().is_none().then_some(peer)
     }
 
     /// Has it started again by whoever needs it next: its session is lost.
@@ -345,9 +364,10 @@ impl Server {
             wire,
             greeting,
             born: Instant::now(),
-            tasks: Mutex::default(),
+            tasks: Mutex::new(Some(Vec::new())),
             asks: AtomicUsize::new(0),
             changed: Notify::new(),
+            acknowledged: broadcast::Sender::new(NOTES_MAX),
         });
         // Until it is settled, its end is the end of what works for it.
         let owner = PeerOwner(peer);
@@ -363,8 +383,9 @@ impl Server {
         self.list_tools(peer, cancel).await.map_err(unlisted)?;
         peer.keep(self.relist(peer));
         if peer.is_modern() {
-            Self::subscribe(peer);
+            self.hear_changes(peer);
         }
+        self.watch_again(peer);
         Ok(owner)
     }
 

@@ -6,7 +6,7 @@ use super::{
     definition::{Definition, Hints},
     greet::Greeting,
     headers::{self, ParamHeader},
-    name::{full_name, tool_name},
+    name::{full_name, shown_name, tool_name},
     schema,
     screen::Screened,
     server::Server,
@@ -22,6 +22,8 @@ use std::{sync::Arc, time::Duration};
 const CAPABILITY: &str = "mcp.proxy";
 /// Grouping.
 const CATEGORY: &str = "mcp";
+/// How much of a title is shown.
+const TITLE_MAX_CHARS: usize = 120;
 
 /// A server's tool.
 pub(crate) struct McpTool {
@@ -29,6 +31,8 @@ pub(crate) struct McpTool {
     pub(super) server: Arc<Server>,
     /// What the server calls it.
     pub(super) name: String,
+    /// The same as people and models read it.
+    pub(super) shown: String,
     /// What it was when it was registered.
     pub(super) hash: Arc<str>,
     parts: Vec<(String, String)>,
@@ -85,7 +89,8 @@ impl McpTool {
             Transport::Stdio { .. } => Vec::new(),
         };
         let hints = own_word(definition.hints(), &own);
-        let text = Texts { definition, raw: &raw, rule: shown.rule.as_deref() };
+        let own_name = shown_name(name);
+        let text = Texts { name: &own_name, raw: &raw, rule: shown.rule.as_deref() };
         let mut spec =
             Spec::new(tool_name(&config.name, config.prefix.as_deref(), name), text.description(config));
         spec.input_schema = shown.schema;
@@ -103,6 +108,7 @@ impl McpTool {
             spec: Arc::new(spec),
             server: Arc::clone(server),
             name: name.to_owned(),
+            shown: own_name,
             hash,
             parts,
             full,
@@ -190,25 +196,28 @@ fn output_schema(raw: &Value, notes: &mut Vec<String>) -> Option<Value> {
     }
 }
 
-/// What is read of a definition.
+/// What people and models read of a definition: of what was screened, and of nothing else.
 struct Texts<'a> {
-    definition: &'a Definition,
+    /// Its own name as it is shown.
+    name: &'a str,
+    /// All of it, screened, with the user's word over it.
     raw: &'a Value,
     rule: Option<&'a str>,
 }
 
 impl Texts<'_> {
-    fn text(&self, key: &str) -> Option<&str> {
-        self.raw.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
+    fn text(&self, pointer: &str) -> Option<&str> {
+        self.raw.pointer(pointer).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
     }
 
     fn title(&self) -> Option<String> {
-        self.text("title").or_else(|| self.definition.title()).map(|title| title.chars().take(120).collect())
+        let said = self.text("/title").or_else(|| self.text("/annotations/title"));
+        said.map(|title| title.chars().take(TITLE_MAX_CHARS).collect())
     }
 
     fn description(&self, config: &ServerConfig) -> String {
-        let said = self.text("description").map(str::to_owned);
-        let named = || self.title().unwrap_or_else(|| self.definition.name().to_owned());
+        let said = self.text("/description").map(str::to_owned);
+        let named = || self.title().unwrap_or_else(|| self.name.to_owned());
         let mut text = said.unwrap_or_else(|| format!("{} (a tool of the server {})", named(), config.name));
         if let Some(rule) = self.rule {
             text.push('\n');
@@ -247,7 +256,7 @@ impl Bound for BoundTool {
 
     fn preview<'a>(&'a self, _: &'a Cx) -> BoxFuture<'a, Result<Preview, Failure>> {
         let config = &self.tool.server.config;
-        let text = format!("the server {} ({}) does \"{}\"", config.name, config.shown(), self.tool.name);
+        let text = format!("the server {} ({}) does \"{}\"", config.name, config.shown(), self.tool.shown);
         Box::pin(std::future::ready(Ok(Preview { text, digest: self.tool.hash.as_bytes().to_vec() })))
     }
 

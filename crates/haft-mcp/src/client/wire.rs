@@ -4,18 +4,17 @@ use super::{
     headers::{self, ParamHeader},
     http::{HttpOwner, Outgoing, Sending},
     lent::{self, Lends},
-    message::RpcError,
     refusal::Refusal,
     router::{Answer, Asker, Router},
     stdio::Stdio,
 };
-use crate::Front;
+use crate::{
+    Front, RpcError, encode,
+    era::{CAPABILITIES_KEY, CLIENT_KEY, LEVEL_KEY, MODERN, TOKEN_KEY, VERSION_KEY},
+};
 use haft_core::Cancel;
 use serde_json::{Map, Value, json};
 use std::{sync::Arc, time::Duration};
-
-/// The revision without sessions, in which each request stands alone.
-pub(crate) const MODERN: &str = "2026-07-28";
 
 /// What carries messages.
 pub(crate) enum Link {
@@ -90,10 +89,13 @@ impl Wire {
         let params = self.params(ask.params, (id, ask.is_modern), front.as_ref());
         let headers =
             if ask.is_modern { headers::of_request(ask.method, &params, ask.wanted) } else { Vec::new() };
-        let line = json!({"jsonrpc": "2.0", "id": id, "method": ask.method, "params": params}).to_string();
+        let line = written(Some(id), ask.method, &params);
         let answer = &mut ticket.answer;
         let answered = async {
-            let sending = self.send(Outgoing { line, id: Some(id), headers }).await.map_err(lost)?;
+            let sending = self
+                .send(Outgoing { line, id: Some(id), lasts: ask.idle.is_none(), headers })
+                .await
+                .map_err(lost)?;
             let answer = answer.await;
             drop(sending);
             answer
@@ -123,21 +125,20 @@ impl Wire {
         }
         let reason =
             if matches!(error, CallError::Silent(_)) { "it took too long" } else { "it was cancelled" };
-        self.note("notifications/cancelled", json!({"requestId": id, "reason": reason}));
+        self.note("notifications/cancelled", &json!({"requestId": id, "reason": reason}));
     }
 
     /// Says something that wants no answer, as far as the server takes it.
-    pub(crate) fn note(&self, method: &str, params: Value) {
-        self.push(json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
+    pub(crate) fn note(&self, method: &str, params: &Value) {
+        self.push(written(None, method, params));
     }
 
     /// Answers what the server asked; `raw_id` is its id as it wrote it.
-    pub(crate) fn answer(&self, raw_id: &str, answer: Result<Value, (i64, String)>) {
-        let body = match answer {
-            Ok(result) => format!("\"result\":{result}"),
-            Err((code, message)) => format!("\"error\":{}", json!({"code": code, "message": message})),
-        };
-        self.push(format!("{{\"jsonrpc\":\"2.0\",\"id\":{raw_id},{body}}}"));
+    pub(crate) fn answer(&self, raw_id: &str, answer: Result<Value, RpcError>) {
+        self.push(match answer {
+            Ok(result) => encode::reply(raw_id, &result.to_string()),
+            Err(error) => encode::error(raw_id, &error.to_json().to_string()),
+        });
     }
 
     fn push(&self, line: String) {
@@ -147,7 +148,7 @@ impl Wire {
                 let link = Arc::clone(&owner.0);
                 tokio::spawn(async move {
                     // Whoever doesn't take it doesn't want it.
-                    drop(link.send(Outgoing { line, id: None, headers: Vec::new() }).await);
+                    drop(link.send(Outgoing { line, id: None, lasts: false, headers: Vec::new() }).await);
                 });
             }
         }
@@ -170,14 +171,14 @@ impl Wire {
             Some(Value::Object(meta)) => meta,
             _ => Map::new(),
         };
-        meta.insert("progressToken".to_owned(), json!(id));
+        meta.insert(TOKEN_KEY.to_owned(), json!(id));
         if is_modern {
-            meta.insert("io.modelcontextprotocol/protocolVersion".to_owned(), json!(MODERN));
-            meta.insert("io.modelcontextprotocol/clientInfo".to_owned(), self.client.clone());
+            meta.insert(VERSION_KEY.to_owned(), json!(MODERN));
+            meta.insert(CLIENT_KEY.to_owned(), self.client.clone());
             let capabilities = lent::capabilities(&self.capabilities, self.lends, front);
-            meta.insert("io.modelcontextprotocol/clientCapabilities".to_owned(), capabilities);
+            meta.insert(CAPABILITIES_KEY.to_owned(), capabilities);
             if let Some(level) = front.and_then(|front| front.log_level()) {
-                meta.insert("io.modelcontextprotocol/logLevel".to_owned(), Value::String(level));
+                meta.insert(LEVEL_KEY.to_owned(), Value::String(level));
             }
         }
         params.insert("_meta".to_owned(), Value::Object(meta));
@@ -193,6 +194,12 @@ impl Wire {
     }
 }
 
+/// A message of this client; its parameters are written once and copied nowhere.
+fn written(id: Option<i64>, method: &str, params: &Value) -> String {
+    let id = id.map(|id| format!("\"id\":{id},")).unwrap_or_default();
+    format!("{{\"jsonrpc\":\"2.0\",{id}\"method\":{},\"params\":{params}}}", Value::from(method))
+}
+
 fn from(answer: Answer) -> Result<Value, CallError> {
     match answer {
         Answer::Result(result) => Ok(result),
@@ -200,5 +207,21 @@ fn from(answer: Answer) -> Result<Value, CallError> {
         Answer::Lost(why) => Err(CallError::Lost { why, may_have_run: true }),
         Answer::Refused(refusal) => Err(CallError::Refused(refusal)),
         Answer::TooLong(bytes) => Err(CallError::TooLong(bytes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_written_as_the_protocol_has_it() {
+        let params: Value = serde_json::from_str(r#"{"z":1.50,"a":"é\n"}"#).unwrap();
+        assert_eq!(
+            written(Some(7), "tools/call", &params),
+            format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}"#)
+        );
+        let note: Value = serde_json::from_str(&written(None, "a\"b", &json!({}))).unwrap();
+        assert_eq!(note, json!({"jsonrpc": "2.0", "method": "a\"b", "params": {}}));
     }
 }

@@ -247,6 +247,14 @@ async fn a_modern_server_that_never_has_enough_or_answers_oddly_is_a_failure() {
 }
 
 #[tokio::test]
+async fn what_only_a_later_era_gives_a_meaning_is_a_field_like_any_other() {
+    let result = json!({"resultType": "rows", "content": [{"type": "text", "text": "hi"}]});
+    let bench = Bench::new(&echo(json!([{"result": result}]))).ready().await;
+    assert!(bench.text("echo", json!({})).await.contains("hi"));
+    bench.finish().await;
+}
+
+#[tokio::test]
 async fn another_definition_than_the_one_that_was_judged_does_not_run() {
     let harness = Harness::new();
     let definition = |description: &str| {

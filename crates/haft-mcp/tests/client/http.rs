@@ -392,6 +392,79 @@ async fn what_the_server_asks_on_a_stream_is_answered() {
     bench.finish().await;
 }
 
+fn tools(names: &[&str]) -> Value {
+    names.iter().map(|name| json!({"name": name, "inputSchema": {"type": "object"}})).collect()
+}
+
+/// A server of the modern era that tells of changes of its tools and answers no call; `listen` says how whoever wants to
+/// hear of them is answered.
+async fn telling(listed: &Arc<Mutex<Value>>, mut listen: impl FnMut() -> Told + Send + 'static) -> Web {
+    let listed = Arc::clone(listed);
+    Web::start(move |asked| match asked.method() {
+        "server/discover" => reply(
+            asked,
+            &json!({"resultType": "complete", "supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {"listChanged": true}}}),
+        ),
+        "tools/list" => {
+            let tools = listed.lock().unwrap().clone();
+            reply(asked, &json!({"resultType": "complete", "tools": tools}))
+        }
+        "tools/call" => Told::events([]).held(),
+        "subscriptions/listen" => listen(),
+        _ => usual(asked),
+    })
+    .await
+}
+
+/// A message on such a stream.
+fn told(method: &str, params: &Value) -> String {
+    let message = json!({"jsonrpc": "2.0", "method": format!("notifications/{method}"), "params": params});
+    format!("data: {message}\n\n")
+}
+
+fn acknowledged() -> String {
+    told("subscriptions/acknowledged", &json!({"notifications": {"toolsListChanged": true}}))
+}
+
+#[tokio::test]
+async fn a_stream_of_changes_that_breaks_is_asked_for_again_and_the_tools_are_listed_anew() {
+    let listed = Arc::new(Mutex::new(tools(&["echo"])));
+    let (later, mut times) = (Arc::clone(&listed), 0);
+    let web = telling(&listed, move || {
+        times += 1;
+        if times > 1 {
+            return Told::events([acknowledged()]).held();
+        }
+        *later.lock().unwrap() = tools(&["echo", "more"]);
+        Told::events([acknowledged()])
+    })
+    .await;
+    let bench = bench(&web).ready().await;
+    until("the tools aren't listed anew", || bench.tools().len() == 2).await;
+    assert_eq!((web.count("subscriptions/listen"), web.count("tools/list")), (2, 2));
+    bench.finish().await;
+}
+
+#[tokio::test]
+async fn a_stream_of_changes_may_be_silent_for_longer_than_a_call_may_take() {
+    let listed = Arc::new(Mutex::new(tools(&["echo"])));
+    let (say, said) = unbounded_channel::<String>();
+    let mut said = Some(said);
+    let web = telling(&listed, move || Told::events([acknowledged()]).following(said.take())).await;
+    let short = |config: &mut ServerConfig| config.limits.call = Duration::from_millis(1_500);
+    let bench = Bench::reaching(Harness::new(), Transport::Http(endpoint(&web.url)), short).ready().await;
+    until("nobody listens", || web.count("subscriptions/listen") == 1).await;
+    for _ in 0..2 {
+        assert!(!bench.call("echo", json!({})).await.outcome.is_completed());
+    }
+    *listed.lock().unwrap() = tools(&["echo", "more"]);
+    say.send(told("tools/list_changed", &json!({}))).unwrap();
+    until("the change isn't heard", || bench.tools().len() == 2).await;
+    assert_eq!(web.count("subscriptions/listen"), 1, "it is one stream all the time");
+    bench.finish().await;
+}
+
 /// Tokens that are renewed when the server refuses the first.
 struct Renewed(Mutex<usize>);
 
@@ -401,7 +474,8 @@ impl Tokens for Renewed {
         Box::pin(std::future::ready(Ok(Some(format!("Bearer {number}")))))
     }
 
-    fn refused(&self, challenge: Option<&str>) -> BoxFuture<'_, Result<bool, Failure>> {
+    fn refused(&self, sent: Option<&str>, challenge: Option<&str>) -> BoxFuture<'_, Result<bool, Failure>> {
+        assert_eq!(sent, Some("Bearer 1"));
         assert!(challenge.unwrap().contains("resource_metadata"));
         *self.0.lock().unwrap() += 1;
         Box::pin(std::future::ready(Ok(true)))

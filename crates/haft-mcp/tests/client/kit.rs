@@ -71,9 +71,14 @@ impl Bench {
 
     /// The same workspace with the servers started anew, as by another process of haft's.
     pub(crate) async fn anew(self, script: &Value) -> Self {
+        self.anew_as(script, |_| {}).await
+    }
+
+    /// The same, set otherwise.
+    pub(crate) async fn anew_as(self, script: &Value, change: impl FnOnce(&mut ServerConfig)) -> Self {
         timeout(PATIENCE, self.clients.close()).await.unwrap();
         drop(self.clients);
-        Self::with(self.harness, script, |_| {})
+        Self::with(self.harness, script, change)
     }
 
     /// Waits until both servers are known, or can't be.

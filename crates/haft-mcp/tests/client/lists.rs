@@ -1,9 +1,10 @@
 //! Lists of tools, and definitions in them that can't be taken as they are.
 
 use crate::kit::{Bench, lines, trace, until};
-use haft_core::ToolName;
+use haft_core::{ToolName, is_hidden};
 use haft_test::Harness;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// A page of tools.
 fn page(tools: Value, next: Option<&str>) -> Value {
@@ -64,6 +65,42 @@ async fn case_f34_a_changed_list_is_asked_for_anew_however_often_it_changes() {
     until("the list isn't asked for anew", || bench.tools().len() == 2).await;
     assert!(bench.text("more", json!({"text": "hi"})).await.contains("hi"));
     assert!(lines(&listed) < 10, "it was asked {} times", lines(&listed));
+    bench.finish().await;
+}
+
+#[tokio::test]
+async fn a_tool_that_is_said_to_be_the_same_stays_with_all_that_is_known_of_it() {
+    let note = json!({"line": {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}});
+    let odd = json!({"name": "odd", "description": "Adds.\u{200b}", "inputSchema": {"type": "object"}});
+    let script = json!({"tools": [tool("echo"), odd], "on": {
+        "tool echo": [{"tools": [odd, tool("echo"), tool("more")]}, note, {"usual": 1}],
+    }});
+    let bench = Bench::new(&script).ready().await;
+    let (catalogue, problems) = (bench.harness.catalogue().clone(), bench.problems());
+    assert!(problems.iter().any(|text| text.contains("hidden characters")), "{problems:?}");
+    let before = catalogue.snapshot().get("mcp__s__odd").unwrap().tool.clone();
+    bench.text("echo", json!({})).await;
+    until("the list isn't asked for anew", || bench.tools().len() == 3).await;
+    assert!(Arc::ptr_eq(&before, &catalogue.snapshot().get("mcp__s__odd").unwrap().tool));
+    assert_eq!(bench.problems(), problems);
+    bench.finish().await;
+}
+
+#[tokio::test]
+async fn a_subscription_that_ends_is_asked_for_again_and_the_tools_are_listed_anew() {
+    let harness = Harness::new();
+    let asked = trace(&harness, "asked");
+    let told = json!({"line": {"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
+        "params": {"notifications": {"toolsListChanged": true}}}});
+    let ended = json!({"error": {"code": -32603, "message": "starting anew"}});
+    let script = json!({"era": "modern", "on": {"subscriptions/listen": [
+        {"append": {"file": asked, "text": "asked"}},
+        told,
+        {"once": {"file": trace(&harness, "once"), "first": [{"tools": [tool("echo"), tool("more")]}, ended], "then": []}},
+    ]}});
+    let bench = Bench::with(harness, &script, |_| {}).ready().await;
+    until("the tools aren't listed anew", || bench.tools().len() == 2).await;
+    assert_eq!(lines(&asked), 2);
     bench.finish().await;
 }
 
@@ -219,6 +256,33 @@ async fn what_hides_in_a_definition_is_taken_out_and_told_unless_the_user_wants_
     let bench = Bench::with(Harness::new(), &script, |config| config.screen = false).ready().await;
     let snapshot = bench.harness.catalogue().snapshot();
     assert!(snapshot.get("mcp__s__a").unwrap().tool.spec().description.contains("<!--"));
+    bench.finish().await;
+}
+
+#[tokio::test]
+async fn what_stands_in_for_a_text_that_is_missing_is_clean_too() {
+    let form = |name: &str| json!({"type": "object", "properties": {name: {"const": "y\u{200b}"}}});
+    let script = listing(json!([
+        {"name": "a", "annotations": {"title": "A\u{202e}dd"}, "inputSchema": {"type": "object"}},
+        {"name": "b\u{200b}\nc", "inputSchema": {"type": "object"}},
+        {"name": "u", "description": "d", "inputSchema": {"anyOf": [form("x\u{200b}"), form("z")]}},
+        {"name": "bad\u{202e}", "inputSchema": {"type": "string"}},
+    ]));
+    let bench = Bench::new(&script).ready().await;
+    let snapshot = bench.harness.catalogue().snapshot();
+    let spec = snapshot.get("mcp__s__a").unwrap().spec();
+    assert_eq!(
+        (spec.description.as_str(), spec.display.label.as_deref()),
+        ("Add (a tool of the server s)", Some("Add"))
+    );
+    let named = snapshot.offers().find(|offer| offer.name.starts_with("mcp__s__b")).unwrap();
+    assert_eq!(named.spec().description, "b\\u{200b}\\nc (a tool of the server s)");
+    assert!(snapshot.get("mcp__s__u").unwrap().spec().description.contains("x\\u{200b}"));
+    let own = snapshot.offers().filter(|offer| &*offer.owner == "mcp:s");
+    let shown = own.map(|offer| offer.spec().description.clone()).chain(bench.problems());
+    for text in shown {
+        assert!(!text.contains(is_hidden), "{text:?}");
+    }
     bench.finish().await;
 }
 

@@ -5,7 +5,8 @@ use crate::{
     web::{Asked, Told, Web, usual},
 };
 use haft_core::{
-    BoxFuture, Cancel, Credentials, Failure, Http, HttpRequest, Secret, SecretName, StoredSecret, WebUrl,
+    BoxFuture, Cancel, Credentials, Failure, Http, HttpRequest, HttpResponse, Secret, SecretName,
+    StoredSecret, WebUrl,
 };
 use haft_mcp::client::{Endpoint, LoginPage, OAuth, OAuthSetup, OwnClient, Tokens, Transport};
 use haft_os::{OsHttp, SystemClock, host};
@@ -159,12 +160,16 @@ fn part(query: &str, name: &str) -> String {
 }
 
 fn oauth(web: &Web, store: &Arc<Memory>, client: Option<OwnClient>) -> Arc<OAuth> {
+    oauth_over(web, store, client, Arc::new(OsHttp::public_and(["127.0.0.1".to_owned()])))
+}
+
+fn oauth_over(web: &Web, store: &Arc<Memory>, client: Option<OwnClient>, http: Arc<dyn Http>) -> Arc<OAuth> {
     let store: Arc<dyn Credentials> = store.clone();
     Arc::new(OAuth::new(OAuthSetup {
         name: "s".into(),
         url: WebUrl::parse(&web.url).unwrap(),
         store,
-        http: Arc::new(OsHttp::public_and(["127.0.0.1".to_owned()])),
+        http,
         clock: Arc::new(SystemClock),
         random: host::random,
         client,
@@ -233,6 +238,88 @@ async fn a_token_is_renewed_when_it_is_over_and_when_it_is_refused() {
         assert!(bench.text("echo", json!({"text": "hi"})).await.contains("hi"), "{seconds}");
         bench.finish().await;
     }
+}
+
+#[tokio::test]
+async fn a_login_of_another_process_is_seen_by_one_that_runs() {
+    let (web, given) = guarded(Ways { seconds: 3_600, ..Ways::default() }).await;
+    let store = Arc::<Memory>::default();
+    let mut running = bench(&web, &oauth(&web, &store, None));
+    assert!(running.refusal().await.contains("haft mcp login"), "it looked, and found none");
+    // The second time there is one in hand, which no longer holds.
+    for times in 1..=2 {
+        oauth(&web, &store, None).login(&Yes, &Cancel::new()).await.unwrap();
+        running = running.ready().await;
+        assert!(running.text("echo", json!({"text": "hi"})).await.contains("hi"), "{times}");
+        assert_eq!(given.load(Ordering::Relaxed), times, "nothing is renewed where there is a newer one");
+    }
+    running.finish().await;
+}
+
+#[tokio::test]
+async fn a_login_of_another_process_is_never_written_over() {
+    let (web, _) = guarded(Ways { seconds: 3_600, ..Ways::default() }).await;
+    let store = Arc::<Memory>::default();
+    let (running, other) = (oauth(&web, &store, None), oauth(&web, &store, None));
+    for login in [&running, &other] {
+        login.login(&Yes, &Cancel::new()).await.unwrap();
+    }
+    let wants_more = Some("Bearer error=\"insufficient_scope\", scope=\"write\"");
+    assert!(running.refused(Some("Bearer t1"), wants_more).await.unwrap(), "the newer one may allow it");
+    assert_eq!(running.authorization().await.unwrap().as_deref(), Some("Bearer t2"));
+    assert!(!oauth(&web, &store, None).is_wanted().await.unwrap(), "it stands as the other process left it");
+    assert!(other.logout().await.unwrap());
+    assert!(!running.refused(Some("Bearer t2"), None).await.unwrap());
+    assert_eq!(running.authorization().await.unwrap(), None);
+    assert!(!oauth(&web, &store, None).logout().await.unwrap(), "what was logged out stays so");
+}
+
+#[tokio::test]
+async fn a_token_that_several_calls_were_refused_with_is_renewed_once_for_all() {
+    let (web, given) = guarded(Ways { seconds: 3_600, ..Ways::default() }).await;
+    let login = oauth(&web, &Arc::default(), None);
+    login.login(&Yes, &Cancel::new()).await.unwrap();
+    for _ in 0..3 {
+        assert!(login.refused(Some("Bearer t1"), None).await.unwrap(), "there is another one now");
+    }
+    assert_eq!(login.authorization().await.unwrap().as_deref(), Some("Bearer t2"));
+    assert!(!login.refused(Some("Bearer t2"), None).await.unwrap(), "refused so soon it is refused for good");
+    assert_eq!(given.load(Ordering::Relaxed), 2);
+}
+
+/// Sends, and has somebody else log in just before a token is asked for.
+struct Meanwhile {
+    http: OsHttp,
+    other: Mutex<Option<Arc<OAuth>>>,
+}
+
+impl Http for Meanwhile {
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, Failure>> {
+        let is_token = request.url.ends_with("/token");
+        let other = if is_token { self.other.lock().unwrap().take() } else { None };
+        Box::pin(async move {
+            if let Some(other) = other {
+                other.login(&Yes, &Cancel::new()).await?;
+            }
+            self.http.send(request).await
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_login_that_is_made_while_a_token_is_renewed_counts() {
+    let (web, given) = guarded(Ways { seconds: 1, ..Ways::default() }).await;
+    let store = Arc::<Memory>::default();
+    let http = OsHttp::public_and(["127.0.0.1".to_owned()]);
+    let meanwhile = Arc::new(Meanwhile { http, other: Mutex::default() });
+    let running = oauth_over(&web, &store, None, meanwhile.clone());
+    running.login(&Yes, &Cancel::new()).await.unwrap();
+    *meanwhile.other.lock().unwrap() = Some(oauth(&web, &store, None));
+    assert_eq!(running.authorization().await.unwrap().as_deref(), Some("Bearer t2"));
+    assert_eq!(given.load(Ordering::Relaxed), 3, "it was renewed all the same");
+    let stored = store.0.lock().unwrap();
+    let access = stored.iter().find(|(name, _)| name.starts_with("mcp-access")).unwrap().1;
+    assert_eq!(access.reveal(), "t2");
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ mod kit;
 mod lists;
 mod login;
 mod others;
+mod pins;
 mod results;
 mod starts;
 mod upstream;

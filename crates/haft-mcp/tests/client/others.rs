@@ -28,6 +28,33 @@ async fn servers_start_beside_each_other_and_a_mute_one_keeps_nobody() {
 }
 
 #[tokio::test]
+async fn names_stay_when_a_server_is_added_and_when_all_are_started_anew() {
+    let odd = json!({"tools": [
+        {"name": "cal.add", "inputSchema": {"type": "object"}}, {"name": "b__x", "inputSchema": {"type": "object"}},
+        {"name": "n".repeat(90), "inputSchema": {"type": "object"}},
+    ]});
+    let harness = Harness::new();
+    let own = || {
+        let snapshot = harness.catalogue().snapshot();
+        let own = snapshot.offers().filter(|offer| &*offer.owner == "mcp:a");
+        own.map(|offer| offer.name.to_string()).collect::<Vec<_>>()
+    };
+    let mut before = Vec::new();
+    for others in [&[][..], &["a__b", "a.b", "b"], &[]] {
+        let named = ["a"].iter().chain(others);
+        let configs = named.map(|name| ServerConfig::new(name, stdio(&harness, &odd, "haft-names-")));
+        let clients = McpClients::new(setup(&harness), configs.collect());
+        clients.ready(Duration::from_secs(30)).await;
+        assert_eq!(own().len(), 3, "{:?}", harness.catalogue().problems());
+        if before.is_empty() {
+            before = own();
+        }
+        assert_eq!(own(), before, "beside {others:?}");
+        clients.close().await;
+    }
+}
+
+#[tokio::test]
 async fn two_servers_whose_tools_have_one_name_keep_them_apart() {
     let harness = Harness::new();
     let with = |name: &str, prefix: &str| {

@@ -2,7 +2,7 @@
 
 use crate::kit::{Bench, PATIENCE};
 use haft_core::{Block, FailureKind};
-use haft_mcp::{McpServer, ServerInfo};
+use haft_mcp::{McpServer, ServerInfo, client::ServerConfig};
 use haft_test::Harness;
 use serde_json::{Value, json};
 use tokio::{
@@ -130,12 +130,25 @@ async fn a_long_result_is_bounded_and_all_of_it_kept() {
 
 #[tokio::test]
 async fn definitions_and_results_go_on_through_haft_as_they_came() {
-    let definition = r#"{"title":"T","name":"echo","x-own":[1.5],"inputSchema":{"type":"object","x":1},"annotations":{"readOnlyHint":true,"y":2},"icons":[{"src":"a"}],"_meta":{"k/v":{"b":1,"a":2}}}"#;
+    let definition = r#"{"title":"T","name":"echo","description":"Says it\nagain.","x-own":[1.5],"inputSchema":{"$comment":"c","type":"object","x":1,"properties":{"b":{"enum":["z","a"],"default":1.0},"a":{}}},"annotations":{"title":"H","readOnlyHint":true,"y":2},"icons":[{"src":"a"}],"_meta":{"k/v":{"b":1,"a":2}}}"#;
     let result = r#"{"x":1,"content":[{"type":"text","text":"a","annotations":{"audience":["user"]},"_meta":{"k":1}}],"_meta":{"own/k":[1.50]}}"#;
     let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"$ID\",\"result\":{{\"tools\":[{definition}]}}}}\n");
     let called = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"$ID\",\"result\":{result}}}\n");
     let script = json!({"on": {"tools/list": [{"write": line}], "tools/call": [{"write": called}]}});
-    let bench = Bench::with(Harness::new(), &script, |config| config.screen = false).ready().await;
+    // Where nothing hides, looking at it changes nothing.
+    for is_screened in [false, true] {
+        let set = |config: &mut ServerConfig| {
+            config.screen = is_screened;
+            config.untrusted = false;
+        };
+        let bench = Bench::with(Harness::new(), &script, set).ready().await;
+        go_on_as_they_came(&bench, definition, result).await;
+        bench.finish().await;
+    }
+}
+
+/// Asks haft, as a client of its own, for the tool and for what it returns.
+async fn go_on_as_they_came(bench: &Bench, definition: &str, result: &str) {
     bench.harness.session().refresh();
     let (executor, session) = (bench.harness.executor().clone(), bench.harness.session().clone());
     let (mut to_server, input) = duplex(1 << 20);
@@ -181,5 +194,4 @@ async fn definitions_and_results_go_on_through_haft_as_they_came() {
     }
     drop(to_server);
     timeout(PATIENCE, serving).await.unwrap().unwrap().unwrap();
-    bench.finish().await;
 }

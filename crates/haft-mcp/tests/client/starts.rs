@@ -1,11 +1,14 @@
 //! Servers from their first byte to their last.
 
 use crate::kit::{Bench, by_shell, lines, marked, program, setup, stdio, trace, until};
-use haft_core::Cancel;
+use haft_core::{Cancel, StateFolder};
 use haft_mcp::client::{McpClients, Oddities, ServerConfig, Transport};
 use haft_test::Harness;
 use serde_json::{Value, json};
-use std::{process, time::Duration};
+use std::{
+    process,
+    time::{Duration, SystemTime},
+};
 
 fn echo() -> Value {
     json!([{"name": "echo", "inputSchema": {"type": "object"}}])
@@ -163,6 +166,21 @@ async fn a_server_that_hangs_or_is_slow_is_given_up_in_time() {
 }
 
 #[tokio::test]
+async fn a_server_that_closes_its_streams_and_lives_on_is_given_up_in_time() {
+    let mark = format!("4{}", process::id());
+    for closed in [">&-", "<&-", "<&- >&-"] {
+        let harness = Harness::new();
+        let transport = by_shell(&harness, &json!({}), &format!("exec {closed}; exec sleep {mark}"));
+        let short = |config: &mut ServerConfig| config.limits.start = Duration::from_millis(1_500);
+        let bench = Bench::reaching(harness, transport, short);
+        let said = bench.refusal().await;
+        assert!(said.contains("the server s"), "{closed}: {said}");
+        bench.finish().await;
+        until("its process lives on", || marked(&mark) == 0).await;
+    }
+}
+
+#[tokio::test]
 async fn a_program_that_is_not_there_is_named() {
     let harness = Harness::new();
     let transport = program(&harness, &["/no/such/program"]);
@@ -191,14 +209,11 @@ async fn both_eras_are_spoken_and_the_probe_is_no_hurdle() {
 }
 
 #[tokio::test]
-async fn a_modern_server_that_was_only_slow_is_not_taken_for_an_older_one() {
-    let harness = Harness::new();
-    let script = json!({"era": "modern", "on": {"server/discover": [{"once": {
-        "file": trace(&harness, "asked"), "then": [{"usual": null}],
-    }}]}});
-    let bench = Bench::with(harness, &script, |_| {});
+async fn a_server_that_starts_more_slowly_than_the_probe_waits_is_still_asked_in_its_own_era() {
+    // Twice as long as the silence after which it is greeted the older way.
+    let bench = Bench::new(&json!({"era": "modern", "on": {"start": [{"wait": 4_000}]}}));
     let report = bench.clients.look("s", &Cancel::new()).await.unwrap();
-    assert!(report.is_modern);
+    assert!(report.is_modern, "{report:?}");
     assert!(bench.text("echo", json!({"text": "hi"})).await.contains("hi"));
     bench.finish().await;
 }
@@ -226,6 +241,27 @@ async fn the_era_and_the_tools_of_a_server_are_remembered_while_it_sleeps() {
     assert_eq!(lines(&started), 1, "and it doesn't run for that");
     assert!(bench.text("echo", json!({"text": "hi"})).await.contains("hi"));
     assert_eq!((lines(&started), lines(&asked)), (2, 1), "greeted at once in the way that it knows");
+    bench.finish().await;
+}
+
+/// What is remembered, and when it was written.
+fn remembered(bench: &Bench) -> Vec<(String, SystemTime)> {
+    let state: &dyn StateFolder = &**bench.harness.state();
+    let files = state.list("mcp").into_iter().filter(|entry| entry.name.ends_with(".json"));
+    files.map(|entry| (entry.name, entry.modified)).collect()
+}
+
+#[tokio::test]
+async fn what_is_remembered_is_written_only_where_it_changed() {
+    let bench = Bench::new(&json!({})).ready().await;
+    let first = remembered(&bench);
+    assert_eq!(first.len(), 2, "of both servers");
+    let bench = bench.anew(&json!({})).await;
+    bench.clients.look("s", &Cancel::new()).await.unwrap();
+    assert_eq!(remembered(&bench), first, "nothing was said that wasn't known");
+    let bench = bench.anew(&json!({"tools": [{"name": "other", "inputSchema": {"type": "object"}}]})).await;
+    bench.clients.look("s", &Cancel::new()).await.unwrap();
+    assert_ne!(remembered(&bench), first);
     bench.finish().await;
 }
 

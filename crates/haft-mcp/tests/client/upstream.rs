@@ -1,8 +1,9 @@
 //! What servers have besides tools, for hosts that pass it on.
 
-use crate::kit::{Bench, PATIENCE};
+use crate::kit::{Bench, PATIENCE, lines, trace, until};
 use haft_core::Cancel;
 use haft_mcp::client::{Upstream, UpstreamError, UpstreamList, UpstreamNote, UpstreamRequest};
+use haft_test::Harness;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use tokio::time::timeout;
@@ -27,7 +28,7 @@ fn upstream(bench: &Bench) -> Arc<dyn Upstream> {
 
 fn request(method: &'static str, params: Value) -> UpstreamRequest {
     let params = params.as_object().cloned().unwrap_or_default();
-    UpstreamRequest { method, params, person: None, front: None, cancel: Cancel::new() }
+    UpstreamRequest { method, params, front: None, cancel: Cancel::new() }
 }
 
 #[tokio::test]
@@ -47,8 +48,9 @@ async fn prompts_and_resources_come_as_they_are_in_both_eras() {
             .unwrap();
         assert_eq!(got["got"]["arguments"], json!({"a": "b"}));
         let refused = upstream.ask(request("resources/read", json!({"uri": "x"}))).await.unwrap_err();
-        let UpstreamError::Rpc { code, message, data } = refused else { panic!("an error of the server") };
-        assert_eq!((code, message.as_str(), data), (-32_002, "not there", Some(json!({"uri": "x"}))));
+        let UpstreamError::Rpc(error) = refused else { panic!("an error of the server") };
+        assert_eq!((error.code, error.message.as_str()), (-32_002, "not there"));
+        assert_eq!(error.data, Some(json!({"uri": "x"})));
         bench.finish().await;
     }
 }
@@ -74,6 +76,54 @@ async fn changes_are_heard_in_both_eras() {
 }
 
 #[tokio::test]
+async fn a_subscription_outlives_the_start_of_the_server_that_it_was_made_in() {
+    for era in ["legacy", "modern"] {
+        let harness = Harness::new();
+        let told = trace(&harness, "told");
+        let note = json!({"append": {"file": told, "text": "told"}});
+        let script = json!({"era": era, "capabilities": {"tools": {}, "resources": {"subscribe": true}},
+        "tools": [{"name": "echo", "inputSchema": {"type": "object"}, "annotations": {"idempotentHint": true}}],
+        "on": {
+            "resources/subscribe": [note, {"result": {}}],
+            "subscriptions/listen": [note],
+            "tool echo": [{"once": {"file": trace(&harness, "once"), "first": [{"usual": 1}, {"exit": 0}],
+                "then": [{"usual": 1}]}}],
+        }});
+        let bench = Bench::with(harness, &script, |_| {}).ready().await;
+        let upstream = upstream(&bench);
+        let mut notes = upstream.notes();
+        let _kept = upstream.subscribe("file:///a".to_owned()).await.unwrap();
+        until("it isn't asked to tell", || lines(&told) == 1).await;
+        for _ in 0..2 {
+            bench.text("echo", json!({})).await;
+        }
+        let note = timeout(PATIENCE, notes.recv()).await.unwrap().unwrap();
+        assert_eq!(note, UpstreamNote::ResourceUpdated(json!({"uri": "file:///a"})), "{era}");
+        until("the next start isn't asked to tell", || lines(&told) == 2).await;
+        bench.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_wants_more_first_is_asked_again_with_it() {
+    let harness = Harness::new();
+    let wants = json!({"result": {"resultType": "input_required", "requestState": "s", "inputRequests": {"who":
+        {"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {"type": "object"}}}}}});
+    let script = json!({"era": "modern", "capabilities": {"prompts": {}}, "on": {"prompts/get": [{"once": {
+        "file": trace(&harness, "once"), "first": [wants], "then": [{"result": {"messages": [], "got": "$PARAMS"}}],
+    }}]}});
+    let bench = Bench::with(harness, &script, |_| {}).ready().await;
+    let got = upstream(&bench).ask(request("prompts/get", json!({"name": "p"}))).await.unwrap();
+    assert_eq!((&got["got"]["name"], &got["got"]["requestState"]), (&json!("p"), &json!("s")));
+    assert_eq!(
+        got["got"]["inputResponses"],
+        json!({"who": {"action": "decline"}}),
+        "nobody is there to be asked"
+    );
+    bench.finish().await;
+}
+
+#[tokio::test]
 async fn a_server_without_such_things_has_none() {
     let bench = Bench::new(&json!({})).ready().await;
     let upstream = upstream(&bench);
@@ -82,6 +132,6 @@ async fn a_server_without_such_things_has_none() {
     }
     let refused =
         upstream.ask(UpstreamRequest { params: Map::new(), ..request("prompts/get", json!({})) }).await;
-    assert!(matches!(refused, Err(UpstreamError::Rpc { code: -32_601, .. })));
+    assert!(matches!(refused, Err(UpstreamError::Rpc(error)) if error.code == -32_601));
     bench.finish().await;
 }

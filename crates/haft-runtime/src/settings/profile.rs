@@ -1,4 +1,4 @@
-//! `sandbox` of `[tools.NAME]`, and of whatever else starts somebody else's program: how it is kept in.
+//! `sandbox` of `[tools.NAME]`: how a tool that is somebody else's program is kept in.
 
 use super::{Setting, sandbox::network, section::Section};
 use haft_core::{Profile, WorkspaceUse};

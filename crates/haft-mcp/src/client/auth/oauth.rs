@@ -230,13 +230,21 @@ impl OAuth {
         if self.load(&mut hand).await.is_err() {
             return Ok(None);
         }
-        let ends = hand.kept.as_ref().and_then(|kept| kept.login.until);
-        let is_over = ends.is_some_and(|until| until <= self.now().saturating_add(SLACK_SECONDS));
-        // One that can't be renewed is tried all the same: clocks differ.
-        if is_over && hand.kept.as_ref().is_some_and(|kept| kept.refresh.is_some()) {
+        if self.is_over(&hand) {
+            self.catch_up(&mut hand).await?;
+        }
+        if self.is_over(&hand) {
             self.renew(&mut hand).await?;
         }
-        Ok(hand.kept.as_ref().map(|kept| format!("Bearer {}", kept.access.reveal())))
+        Ok(hand.kept.as_ref().map(bearer))
+    }
+
+    /// Whether the token is over and can be renewed. One that can't be is tried all the same: clocks differ.
+    fn is_over(&self, hand: &Hand) -> bool {
+        let soon = self.now().saturating_add(SLACK_SECONDS);
+        let is_over =
+            |kept: &Kept| kept.refresh.is_some() && kept.login.until.is_some_and(|until| until <= soon);
+        hand.kept.as_ref().is_some_and(is_over)
     }
 
     async fn load(&self, hand: &mut Hand) -> Result<(), Failure> {
@@ -246,24 +254,35 @@ impl OAuth {
         Ok(())
     }
 
-    /// Renews the token; says whether there is another one now. Another process may have been first, and an issuer may take
-    /// each renewal once: then what it stored holds.
+    /// Takes over what is stored now, since another process may have logged in, renewed or logged out meanwhile: what it
+    /// stored is the newer. Says whether that is another token.
+    async fn catch_up(&self, hand: &mut Hand) -> Result<bool, Failure> {
+        let stored = self.store.load().await?;
+        let own = hand.kept.take().map(|kept| kept.access);
+        let is_other = stored.as_ref().is_some_and(|stored| own.as_ref() != Some(&stored.access));
+        if is_other {
+            hand.renewed = None;
+        }
+        hand.kept = stored;
+        Ok(is_other)
+    }
+
+    /// Renews the token; says whether there is another one now. An issuer may take each renewal once, and another process
+    /// may have been first: then what it stored holds, whatever was answered here.
     async fn renew(&self, hand: &mut Hand) -> Result<bool, Failure> {
         let Some(own) = hand.kept.clone() else { return Ok(false) };
-        let stored = self.store.load().await?;
-        if let Some(stored) = stored.filter(|stored| stored.access != own.access) {
-            hand.kept = Some(stored);
-            return Ok(true);
-        }
         let Some(refresh) = &own.refresh else { return Ok(false) };
         let place = WebUrl::parse(&own.login.token_endpoint)?;
         let at = (&place, own.login.resource.as_str());
         let renewed = grant::refresh(self.setup.http.as_ref(), at, &own.client(), refresh).await?;
-        let Ok(given) = renewed else { return Ok(false) };
+        if self.catch_up(hand).await? {
+            return Ok(true);
+        }
+        let (Ok(given), Some(kept)) = (renewed, &hand.kept) else { return Ok(false) };
         let login = Login {
-            scope: given.scope.clone().or_else(|| own.login.scope.clone()),
+            scope: given.scope.clone().or_else(|| kept.login.scope.clone()),
             until: self.until(&given),
-            ..own.login
+            ..kept.login.clone()
         };
         let kept = Kept { login, access: given.access, refresh: given.refresh, secret: own.secret };
         self.store.save(kept.clone()).await?;
@@ -271,10 +290,15 @@ impl OAuth {
         Ok(true)
     }
 
-    async fn another(&self, challenge: Challenge) -> Result<bool, Failure> {
+    async fn another(&self, sent: Option<String>, challenge: Challenge) -> Result<bool, Failure> {
         *self.challenge.lock().unwrap_or_else(PoisonError::into_inner) = Some(challenge.clone());
         let mut hand = self.hand.lock().await;
-        self.load(&mut hand).await?;
+        hand.is_loaded = true;
+        let is_other = self.catch_up(&mut hand).await?;
+        // Another call may have renewed it since this one was sent.
+        if is_other || hand.kept.as_ref().map(bearer).is_some_and(|held| sent.as_ref() != Some(&held)) {
+            return Ok(true);
+        }
         if challenge.wants_more()
             && let Some(kept) = &mut hand.kept
         {
@@ -306,8 +330,13 @@ impl Tokens for OAuth {
         Box::pin(self.token())
     }
 
-    fn refused(&self, challenge: Option<&str>) -> BoxFuture<'_, Result<bool, Failure>> {
+    fn refused(&self, sent: Option<&str>, challenge: Option<&str>) -> BoxFuture<'_, Result<bool, Failure>> {
         let challenge = challenge.map(Challenge::parse).unwrap_or_default();
-        Box::pin(self.another(challenge))
+        Box::pin(self.another(sent.map(str::to_owned), challenge))
     }
+}
+
+/// How a token goes with a request.
+fn bearer(kept: &Kept) -> String {
+    format!("Bearer {}", kept.access.reveal())
 }
