@@ -5,7 +5,7 @@
 
 use super::command::{KeyLines, ManifestText};
 use crate::catalogue::Problem;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What this version has no use for.
@@ -43,6 +43,48 @@ pub struct ExtensionManifest {
     pub command_tools: Vec<String>,
     /// What is odd about it, but no reason to set it aside.
     pub warnings: Vec<Problem>,
+}
+
+impl ExtensionManifest {
+    /// What the code says of one of its tools, with what the manifest says over it.
+    pub fn over(&self, said: &Value) -> Value {
+        let mut data = said.clone();
+        let name = said.get("name").and_then(Value::as_str).unwrap_or_default();
+        if let Some(fields) = self.metadata.get(name)
+            && let Some(own) = data.as_object_mut()
+        {
+            for (key, value) in fields {
+                // Two names of one field would contradict each other.
+                for other in other_names(key) {
+                    own.remove(*other);
+                }
+                own.insert(key.clone(), value.clone());
+            }
+        }
+        data
+    }
+
+    /// What is known of its tools before its code runs, for an extension that waits to be woken.
+    pub fn asleep(&self) -> Vec<Value> {
+        let names: BTreeSet<&String> = self.wakes.iter().chain(self.metadata.keys()).collect();
+        let description =
+            format!("A tool of the extension {}, which says nothing of it before its first call.", self.name);
+        names.into_iter().map(|name| json!({"name": name, "description": description})).collect()
+    }
+}
+
+/// What else a field is called.
+fn other_names(key: &str) -> &'static [&'static str] {
+    match key {
+        "risk" => &["riskTier"],
+        "riskTier" => &["risk"],
+        "mutates" => &["mutating"],
+        "mutating" => &["mutates"],
+        "parameters" => &["inputSchema"],
+        "inputSchema" => &["parameters"],
+        "readOnly" => &["mutates", "mutating"],
+        _ => &[],
+    }
 }
 
 /// Reads a manifest.
@@ -242,6 +284,25 @@ mod tests {
             ("pack", Some("main"), false)
         );
         assert_eq!(read(r#"{"commandTools": ["tools"]}"#).unwrap().main, None);
+    }
+
+    #[test]
+    fn what_it_says_of_a_tool_holds_over_what_the_code_says() {
+        let manifest = read(
+            r#"{"name": "Pack", "activationEvents": ["onTool:two"],
+                "contributes": {"toolMetadata": {"one": {"description": "m", "riskTier": "safe", "readOnly": true}}}}"#,
+        )
+        .unwrap();
+        let said =
+            json!({"name": "one", "description": "c", "risk": "destructive", "mutating": true, "icon": "i"});
+        let expected =
+            json!({"name": "one", "description": "m", "riskTier": "safe", "readOnly": true, "icon": "i"});
+        assert_eq!(manifest.over(&said), expected);
+        let other = json!({"name": "other", "risk": "safe"});
+        assert_eq!(manifest.over(&other), other);
+        let names: Vec<Value> = manifest.asleep().iter().map(|tool| tool["name"].clone()).collect();
+        assert_eq!(names, ["one", "two"]);
+        assert!(manifest.asleep()[0]["description"].as_str().unwrap().contains("the extension Pack"));
     }
 
     #[test]
