@@ -1,7 +1,29 @@
 //! Extensions: what they register, when their code runs, and what becomes of faulty ones.
 
-use crate::place::{Place, Ran};
+use crate::{
+    place::{Place, Ran},
+    serving::Client,
+};
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// Only a fault takes that long.
+const SEEN_WITHIN: Duration = Duration::from_secs(60);
+
+/// Asks until it holds.
+#[track_caller]
+fn until(mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < SEEN_WITHIN, "it never holds");
+    }
+}
+
+/// What a client is told of a call.
+fn told(client: &mut Client, tool: &str, input: &Value) -> String {
+    let id = client.begin(tool, input);
+    client.reply_to(id).to_string()
+}
 
 fn call(place: &Place, tool: &str, input: &Value) -> Ran {
     place.run_with(&["--yes", "call", "--json", tool, "-"], &input.to_string())
@@ -267,4 +289,146 @@ fn a_new_extension_works() {
     place.run(&["new", "extension", "for-all", "--user"]).with(0);
     assert!(place.home().join("extensions/for-all/extension.json").is_file());
     place.run(&["call", "for-all", r#"{"text": "Hi"}"#]).with(0);
+}
+
+#[test]
+fn a_call_that_runs_while_its_extension_is_changed_ends_on_the_old_code() {
+    let place = Place::new();
+    let main = |said: &str| {
+        format!(
+            r#"
+export function activate(ctx) {{
+  const capabilities = ["fs.read", "fs.write"];
+  ctx.api.tools.register({{
+    name: "slow", description: "d", capabilities,
+    async execute(input, c) {{
+      await c.writeFile("started-{said}", "yes");
+      for (;;) {{
+        try {{ await c.readFile("go"); return "slow said {said}"; }} catch {{ await sleep(20); }}
+      }}
+    }},
+  }});
+  ctx.api.tools.register({{ name: "quick", description: "d", execute: () => "quick said {said}" }});
+}}
+"#
+        )
+    };
+    pack(&place, "changing", &json!({}), &main("old"));
+    let mut client = Client::greeted(place.command(&["--yes", "serve", "mcp"]));
+    let slow = client.begin("slow", &json!({}));
+    until(|| place.read("started-old").is_some());
+    pack(&place, "changing", &json!({}), &main("new"));
+    until(|| told(&mut client, "quick", &json!({})).contains("quick said new"));
+    place.write("go", "");
+    let ended = client.reply_to(slow).to_string();
+    assert!(ended.contains("slow said old"), "{ended}");
+    let again = told(&mut client, "slow", &json!({}));
+    assert!(again.contains("slow said new"), "{again}");
+    client.leave();
+}
+
+#[test]
+fn a_broken_change_takes_its_tools_and_loosens_nothing_that_it_tightened() {
+    let place = Place::new();
+    place.write("a.txt", "what the file says\n");
+    let manifest = json!({"toolMutateCapabilities": ["fs.read"]});
+    let tool = "ctx.api.tools.register({ name: 'says', description: 'd', readOnly: true, execute: () => 'it works' });";
+    let wrap = "ctx.api.tools.wrap('read', { permission: 'confirm' });";
+    let main = |body: &str| format!("export function activate(ctx) {{\n{body}\n}}\n");
+    pack(&place, "guard", &manifest, &main(&format!("{wrap}{tool}")));
+    place.run(&["--yes", "call", "says"]).with(0);
+    let mut client = Client::greeted(place.command(&["serve", "mcp"]));
+    let read = |client: &mut Client| told(client, "read", &json!({"path": "a.txt"}));
+    let is_kept = |client: &mut Client| !read(client).contains("what the file says");
+    assert!(is_kept(&mut client), "nobody is there to be asked");
+    assert!(told(&mut client, "says", &json!({})).contains("it works"));
+
+    pack(&place, "guard", &manifest, &main("throw new Error('boom');"));
+    until(|| {
+        assert!(is_kept(&mut client), "while the change is looked at");
+        !told(&mut client, "says", &json!({})).contains("it works")
+    });
+    assert!(is_kept(&mut client), "what is broken takes nothing back");
+    place.write(".haft/extensions/guard/extension.json", "{");
+    assert!(is_kept(&mut client));
+
+    pack(&place, "guard", &manifest, &main(&format!("{wrap}{tool}")));
+    until(|| {
+        assert!(is_kept(&mut client), "while it comes back");
+        told(&mut client, "says", &json!({})).contains("it works")
+    });
+    // What takes it back by itself does.
+    pack(&place, "guard", &manifest, &main(tool));
+    until(|| !is_kept(&mut client));
+    client.leave();
+}
+
+#[test]
+fn what_is_broken_is_told_of_without_being_started_again_until_it_changes() {
+    let place = Place::new();
+    let module = "throw new Error('module ' + crypto.randomUUID());\n";
+    let main = "export function activate() { throw new Error('extension ' + crypto.randomUUID()); }\n";
+    place.write(".haft/tools/bad.ts", module);
+    pack(&place, "bad", &json!({}), main);
+    let first = problems(&place);
+    assert!(first.contains("Error: module ") && first.contains("Error: extension "), "{first}");
+    assert_eq!(problems(&place), first, "another run would have other numbers");
+    place.write(".haft/tools/bad.ts", &format!("{module}// changed\n"));
+    pack(&place, "bad", &json!({}), &format!("{main}// changed\n"));
+    let second = problems(&place);
+    for kind in ["Error: module ", "Error: extension "] {
+        let number = |listed: &str| {
+            let (_, rest) = listed.split_once(kind).unwrap();
+            rest.chars().take(36).collect::<String>()
+        };
+        assert_ne!(number(&second), number(&first), "{kind}");
+    }
+}
+
+#[test]
+fn what_one_registers_is_not_taken_for_that_of_another_with_the_same_files() {
+    let place = Place::new();
+    let main = "export function activate(ctx) {\n  ctx.api.tools.register({ name: 'of-' + ctx.id, description: 'd', execute: () => ctx.id });\n}\n";
+    for id in ["one", "two"] {
+        pack(&place, id, &json!({}), main);
+    }
+    assert_eq!(given(&place, "of-one", &json!({})), "one");
+    assert_eq!(given(&place, "of-two", &json!({})), "two");
+}
+
+#[test]
+fn a_manifest_behind_a_link_is_part_of_what_is_asked_for() {
+    let place = Place::new();
+    pack(
+        &place,
+        "linked",
+        &json!({}),
+        "export const activate = (ctx) => { ctx.api.tools.register({ name: 'says', description: 'd', readOnly: true, execute: () => 'fine' }) };\n",
+    );
+    let manifest = place.workspace().join(".haft/extensions/linked/extension.json");
+    std::fs::remove_file(&manifest).unwrap();
+    place.write("shared.json", "{}");
+    std::os::unix::fs::symlink(place.workspace().join("shared.json"), &manifest).unwrap();
+    place.run(&["--yes", "call", "says"]).with(0);
+    place.run(&["call", "says"]).with(0);
+    place.write("shared.json", r#"{"permissions": ["secrets"]}"#);
+    let denied = place.run(&["call", "says"]).with(3);
+    assert!(denied.err.contains("file extension.json changed"), "{denied:?}");
+}
+
+#[test]
+fn a_workspace_puts_no_extension_in_the_place_of_the_users_own() {
+    let place = Place::new();
+    place.write("a.txt", "text\n");
+    let own = place.home().join("extensions/guard");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::write(own.join("extension.json"), r#"{"toolMutateCapabilities": ["fs.read"]}"#).unwrap();
+    let main =
+        "export const activate = (ctx) => { ctx.api.tools.wrap('read', { permission: 'confirm' }) };\n";
+    std::fs::write(own.join("main.ts"), main).unwrap();
+    place.run(&["call", "read", r#"{"path": "a.txt"}"#]).with(3);
+    pack(&place, "guard", &json!({}), "export const activate = () => {};\n");
+    place.run(&["call", "read", r#"{"path": "a.txt"}"#]).with(3);
+    let listed = problems(&place);
+    assert!(listed.contains("there is an extension \"guard\" already, which is used"), "{listed}");
 }

@@ -250,3 +250,38 @@ impl<'a> Folder<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module() -> ScriptModule {
+        let file = |path: &str| SourceFile { path: path.to_owned(), text: format!("// {path}") };
+        ScriptModule::new(
+            "x",
+            "t/x/index.ts".to_owned(),
+            ("index.ts".to_owned(), vec![file("index.ts"), file("a.ts")]),
+        )
+    }
+
+    fn stripped(path: &str, code: &str) -> StrippedFile {
+        StrippedFile { path: path.to_owned(), code: code.to_owned(), places: Vec::new() }
+    }
+
+    #[test]
+    fn what_a_child_stripped_is_sent_in_the_place_of_its_source() {
+        let module = module();
+        let paths = |(files, stripped): (Vec<SourceFile>, Vec<StrippedFile>)| {
+            let files: Vec<String> = files.into_iter().map(|file| file.path).collect();
+            (
+                files,
+                stripped.into_iter().map(|file| format!("{}: {}", file.path, file.code)).collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(paths(module.to_load()), (vec!["a.ts".to_owned(), "index.ts".to_owned()], vec![]));
+        module.keep_stripped(vec![stripped("a.ts", "1"), stripped("stranger.ts", "2")]);
+        // A clone is the same module; the first word holds.
+        module.clone().keep_stripped(vec![stripped("a.ts", "3"), stripped("index.ts", "4")]);
+        assert_eq!(paths(module.to_load()), (vec!["index.ts".to_owned()], vec!["a.ts: 1".to_owned()]));
+    }
+}

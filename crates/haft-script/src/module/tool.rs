@@ -423,3 +423,79 @@ async fn tell_logs(mut own: tokio::sync::mpsc::Receiver<Word>, cx: Cx) {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::SourceFile;
+    use haft_core::{Cancel, Command, Exit, Processes, Stdio, Talk};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// A host that starts nothing, and counts how often it should.
+    #[derive(Default)]
+    struct Counting(AtomicUsize);
+
+    impl Processes for Counting {
+        fn locate(&self, _: &str) -> Option<String> {
+            None
+        }
+
+        fn run<'a>(
+            &'a self,
+            _: Command,
+            _: &'a Cancel,
+            _: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
+        ) -> BoxFuture<'a, Result<Exit, Failure>> {
+            Box::pin(std::future::ready(Err(Failure::internal("nothing runs here"))))
+        }
+
+        fn talk(&self, _: Command) -> BoxFuture<'_, Result<Talk, Failure>> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            Box::pin(std::future::ready(Err(Failure::internal("nothing is talked with here"))))
+        }
+    }
+
+    #[tokio::test]
+    async fn an_input_is_asked_about_once_however_often_it_is_bound() {
+        let host = Arc::new(Counting::default());
+        let processes: Arc<dyn Processes> = Arc::<Counting>::clone(&host);
+        let engine = Arc::new(Engine::new(processes, vec!["x".to_owned()], 1 << 20));
+        let file = SourceFile { path: "picky.ts".to_owned(), text: String::new() };
+        let module = ScriptModule::new("picky", "t/picky.ts".to_owned(), (file.path.clone(), vec![file]));
+        let functions = BTreeSet::from(["execute".to_owned(), "checkPermissions".to_owned()]);
+        let declared = ModuleTool { spec: Spec::new("picky", "d"), name: "picky".to_owned(), functions };
+        let tool = Arc::new(ScriptTool::new(&engine, &Arc::new(module), declared));
+        let asked = || host.0.load(Ordering::SeqCst);
+
+        let input = Arc::new(json!({"n": 1}));
+        Arc::clone(&tool).consult(Arc::clone(&input)).expect("it has a word of its own").await;
+        assert_eq!(asked(), 1);
+        for _ in 0..2 {
+            Arc::clone(&tool).consult(Arc::clone(&input)).expect("it may be asked again").await;
+            assert!(Arc::clone(&tool).bind(Arc::clone(&input)).is_ok(), "who can't be asked asks a person");
+        }
+        assert_eq!(asked(), 1, "each wrapper binds it, and none asks again");
+
+        // Another input, though it says the same; and one that nobody could wait for.
+        let other = Arc::new(json!({"n": 1}));
+        for _ in 0..2 {
+            assert!(Arc::clone(&tool).bind(Arc::clone(&other)).is_ok());
+        }
+        assert_eq!(asked(), 2);
+        drop((input, other));
+        let third = Arc::new(json!({}));
+        assert!(Arc::clone(&tool).bind(Arc::clone(&third)).is_ok());
+        assert_eq!(lock(&tool.said).len(), 1, "what nobody holds is forgotten");
+    }
+
+    #[test]
+    fn a_tool_without_a_word_of_its_own_is_not_waited_for() {
+        let engine = Arc::new(Engine::new(Arc::new(Counting::default()), Vec::new(), 1 << 20));
+        let module =
+            Arc::new(ScriptModule::new("plain", "t/plain.ts".to_owned(), (String::new(), Vec::new())));
+        let functions = BTreeSet::from(["execute".to_owned()]);
+        let declared = ModuleTool { spec: Spec::new("plain", "d"), name: "plain".to_owned(), functions };
+        let tool = Arc::new(ScriptTool::new(&engine, &module, declared));
+        assert!(tool.consult(Arc::new(json!({}))).is_none());
+    }
+}
