@@ -1,7 +1,7 @@
 //! Extensions: what they register, when their code runs, and what becomes of faulty ones.
 
 use crate::{
-    place::{Place, Ran},
+    place::{Place, Ran, has_program, left_out},
     serving::Client,
 };
 use serde_json::{Value, json};
@@ -431,4 +431,123 @@ fn a_workspace_puts_no_extension_in_the_place_of_the_users_own() {
     place.run(&["call", "read", r#"{"path": "a.txt"}"#]).with(3);
     let listed = problems(&place);
     assert!(listed.contains("there is an extension \"guard\" already, which is used"), "{listed}");
+}
+
+/// An extension of two tools whose main file needs a package.
+fn hosted(place: &Place, runtime: &str) {
+    let packages = ".haft/extensions/node_modules/pad";
+    place.write(".haft/extensions/package.json", r#"{"dependencies": {"pad": "*"}}"#);
+    place.write(&format!("{packages}/package.json"), r#"{"name": "pad", "main": "index.js"}"#);
+    place.write(&format!("{packages}/index.js"), "exports.pad = (text) => text.padStart(5, '*');\n");
+    let word = json!({"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]});
+    let manifest = json!({
+        "name": "Pads", "main": "main", "runtime": runtime, "activationEvents": ["onStartupFinished"],
+        "contributes": {"toolMetadata": [
+            {"id": "pad_word", "description": "Pads a word.", "inputSchema": word, "readOnly": true, "capabilities": ["fs.read"]},
+            {"id": "count", "description": "Counts up.", "readOnly": true},
+            {"id": "nobody", "description": "Is never registered.", "readOnly": true},
+        ]},
+    });
+    place.write(".haft/extensions/pads/extension.json", &manifest.to_string());
+    place.write(
+        ".haft/extensions/pads/main.mjs",
+        r#"import { pad } from "pad";
+import { readFileSync } from "node:fs";
+export async function activate(ctx) {
+  const { tools, disposables } = ctx.api;
+  disposables.add(tools.register({
+    name: "pad_word", description: "inline",
+    validateInput: ({ word }) => (word === "bad" ? "not that word" : true),
+    async execute({ word }, c) {
+      if (word === "throw") throw new RangeError("too far");
+      if (word === "write") await c.writeFile("b.txt", "b");
+      if (word === "file") return pad(await c.readFile("a.txt"));
+      if (word === "never") await new Promise(() => {});
+      return pad(word);
+    },
+  }));
+  tools.register({ name: "count", description: "d", async *executeStream() { yield { type: "final", output: readFileSync("main.mjs").length > 10 }; } });
+  const gone = tools.register({ name: "nobody", description: "d", execute: () => "" });
+  gone.dispose();
+  gone.dispose();
+  disposables.add(() => ctx.log("gone"));
+}
+export function deactivate() {}
+"#,
+    );
+}
+
+/// What holds of an extension under a runtime.
+fn check_hosted(runtime: &str) {
+    let place = Place::new();
+    place.write("a.txt", "here");
+    hosted(&place, runtime);
+    let denied = place.run(&["call", "pad_word", r#"{"word": "a"}"#]).with(3);
+    assert!(denied.err.contains("was never used in this workspace"), "{denied:?}");
+    assert_eq!(given(&place, "pad_word", &json!({"word": "a"})), "****a");
+    assert_eq!(place.run(&["call", "pad_word", r#"{"word": "b"}"#]).with(0).out, "****b\n");
+    assert_eq!(given(&place, "pad_word", &json!({"word": "file"})), "*here");
+    assert_eq!(given(&place, "count", &json!({})), "true");
+    for (word, says) in [
+        ("throw", "RangeError: too far (at main.mjs:"),
+        ("bad", "not that word"),
+        ("write", "needs the capability fs.write"),
+        ("never", "never comes"),
+    ] {
+        let failed = text(&call(&place, "pad_word", &json!({"word": word})).with(1).json());
+        assert!(failed.contains(says), "{word}: {failed}");
+    }
+    let failed = text(&call(&place, "nobody", &json!({})).with(1).json());
+    assert!(failed.contains("activate registers no tool \"nobody\""), "{failed}");
+    let shown = place.run(&["tools", "show", "pad_word", "--json"]).with(0).out;
+    assert!(shown.contains("\"confined\":true") && shown.contains("extension:pads"), "{shown}");
+    // Each change of what is in its folder asks again.
+    place.write(".haft/extensions/pads/lib.mjs", "export {};\n");
+    let denied = place.run(&["call", "pad_word", r#"{"word": "a"}"#]).with(3);
+    assert!(denied.err.contains("lib.mjs"), "{denied:?}");
+}
+
+#[test]
+fn one_that_needs_packages_runs_under_node_and_is_kept_in() {
+    if !has_program("node") {
+        left_out("an extension under Node", "node");
+        return;
+    }
+    check_hosted("node");
+}
+
+#[test]
+fn one_that_needs_packages_runs_under_deno_and_under_bun() {
+    for runtime in ["deno", "bun"] {
+        if has_program(runtime) {
+            check_hosted(runtime);
+        } else {
+            left_out("an extension under it", runtime);
+        }
+    }
+}
+
+#[test]
+fn one_under_a_runtime_changes_nothing_of_others_and_says_so() {
+    let place = Place::new();
+    let silent = json!({"runtime": "node"});
+    pack(&place, "silent", &silent, "export const activate = () => {};\n");
+    pack(&place, "other", &json!({"runtime": "python"}), "");
+    let listed = problems(&place);
+    for part in ["no tools but those that its manifest names", "names no runtime for JavaScript"] {
+        assert!(listed.contains(part), "no {part:?} in {listed}");
+    }
+    if !has_program("node") {
+        left_out("a guard under Node", "node");
+        return;
+    }
+    let manifest =
+        json!({"runtime": "node", "contributes": {"toolMetadata": [{"id": "guards", "description": "d"}]}});
+    place.write(".haft/extensions/guarding/extension.json", &manifest.to_string());
+    place.write(
+        ".haft/extensions/guarding/main.mjs",
+        "export function activate(ctx) { ctx.api.hooks.register('PreToolUse', () => {}); }\n",
+    );
+    let failed = text(&call(&place, "guards", &json!({})).with(1).json());
+    assert!(failed.contains("ctx.api.hooks.register isn't there under node"), "{failed}");
 }

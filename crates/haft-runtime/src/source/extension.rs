@@ -3,7 +3,7 @@
 //! Only data: whether its code may run, what it registers and what it is lent is decided elsewhere. What other hosts
 //! write in it and haft doesn't know is no fault.
 
-use super::command::{KeyLines, ManifestText};
+use super::command::{JsRuntime, KeyLines, ManifestText};
 use crate::catalogue::Problem;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +29,8 @@ pub struct ExtensionManifest {
     pub description: String,
     /// Its main file, relative to its folder; none where it has no code.
     pub main: Option<String>,
+    /// What its main file runs under; none for haft's own engine.
+    pub runtime: Option<JsRuntime>,
     /// What it asks to be granted.
     pub permissions: BTreeSet<String>,
     /// Whether its code isn't needed before one of its tools is called.
@@ -118,7 +120,8 @@ impl Reader<'_> {
         let events = self.texts("activationEvents");
         let wakes: BTreeSet<String> =
             events.iter().filter_map(|event| event.strip_prefix(ON_TOOL)).map(str::to_owned).collect();
-        let is_lazy = !wakes.is_empty() && !events.iter().any(|event| AT_ONCE.contains(&event.as_str()));
+        let runtime = self.runtime(&wakes);
+        let is_woken = !wakes.is_empty() && !events.iter().any(|event| AT_ONCE.contains(&event.as_str()));
         let command_tools = self.texts("commandTools");
         let main = self.text("main").or_else(|| command_tools.is_empty().then(|| MAIN.to_owned()));
         let warnings = LATER.iter().filter(|key| self.root.contains_key(**key)).map(|key| {
@@ -129,27 +132,39 @@ impl Reader<'_> {
                 "declare it in the settings".to_owned(),
             )
         });
-        let runtime = self.root.contains_key("runtime").then(|| {
-            let text = "\"runtime\" is ignored: an extension's code runs in haft's own engine".to_owned();
-            let fix =
-                "put what needs packages into a tool of a folder that \"commandTools\" names".to_owned();
-            self.from.problem(self.lines.line("/runtime"), text, fix)
-        });
-        let warnings = warnings.chain(runtime).collect();
+        let warnings = warnings.collect();
         ExtensionManifest {
+            // Under a runtime of the user's nothing of it runs before a call of one of its tools was allowed.
+            is_lazy: is_woken || runtime.is_some(),
+            runtime,
             name: self.text("name").filter(|name| !name.trim().is_empty()).unwrap_or_else(|| id.clone()),
             id,
             version: self.text("version").unwrap_or_default(),
             description: self.text("description").unwrap_or_default(),
             main,
             permissions: self.texts("permissions").into_iter().collect(),
-            is_lazy,
             wakes,
             metadata: self.metadata(),
             mutates: self.texts("toolMutateCapabilities").into_iter().collect(),
             command_tools,
             warnings,
         }
+    }
+
+    /// What its main file runs under.
+    fn runtime(&mut self, wakes: &BTreeSet<String>) -> Option<JsRuntime> {
+        let given = self.root.get("runtime").filter(|given| !given.is_null())?;
+        let Ok(runtime) = serde_json::from_value(given.clone()) else {
+            let text = "\"runtime\" names no runtime for JavaScript";
+            self.fault("/runtime", text, "write \"node\", \"deno\" or \"bun\", or leave it out");
+            return None;
+        };
+        let is_silent = wakes.is_empty() && self.at("/contributes/toolMetadata").is_none();
+        if is_silent {
+            let text = "an extension with a \"runtime\" has no tools but those that its manifest names";
+            self.fault("/runtime", text, "add \"contributes\": {\"toolMetadata\": [{\"id\": \"…\", …}]}");
+        }
+        Some(runtime)
     }
 
     /// `contributes.toolMetadata`: a list whose entries have an `id`, or a table by id.
@@ -287,6 +302,16 @@ mod tests {
     }
 
     #[test]
+    fn one_under_a_runtime_is_known_by_its_manifest_alone() {
+        let manifest = read(
+            r#"{"runtime": "bun", "activationEvents": ["onStartupFinished"],
+                "contributes": {"toolMetadata": [{"id": "one", "description": "d"}]}}"#,
+        )
+        .unwrap();
+        assert_eq!((manifest.runtime, manifest.is_lazy), (Some(JsRuntime::Bun), true));
+    }
+
+    #[test]
     fn what_it_says_of_a_tool_holds_over_what_the_code_says() {
         let manifest = read(
             r#"{"name": "Pack", "activationEvents": ["onTool:two"],
@@ -312,14 +337,14 @@ mod tests {
             ("[]", 1, "one JSON object"),
             ("{\n\"main\": 3}", 2, "\"main\" must be a string"),
             ("{\"name\": \"a\",\n\"permissions\": [1]}", 2, "list of strings"),
+            ("{\n\"runtime\": \"python\"}", 2, "names no runtime"),
+            ("{\n\"runtime\": \"node\"}", 2, "no tools but those that its manifest names"),
             ("{\"contributes\": {\n\"toolMetadata\": [\n{\"description\": \"d\"}]}}", 3, "has no \"id\""),
         ] {
             let problem = read(text).unwrap_err().remove(0);
             assert_eq!(problem.line, Some(line), "{text}");
             assert!(problem.text.contains(says), "{text}: {problem}");
         }
-        for odd in ["mcpServers", "runtime"] {
-            assert_eq!(read(&format!("{{\n\"{odd}\": {{}}}}")).unwrap().warnings[0].line, Some(2), "{odd}");
-        }
+        assert_eq!(read("{\n\"mcpServers\": {}}").unwrap().warnings[0].line, Some(2));
     }
 }

@@ -15,7 +15,7 @@ use haft_runtime::{
     Catalogue, Handle, Problem, RegisterError, Registrar,
     source::{
         ExtensionManifest, Found,
-        command::{CommandFolders, CommandRoot, ManifestText},
+        command::{CommandFolders, CommandRoot, HostedTools, JsRuntime, ManifestText},
         parse_extension,
     },
 };
@@ -30,6 +30,8 @@ use std::{
 
 pub(super) const MANIFEST: &str = "extension.json";
 const MANIFEST_MAX_BYTES: usize = 1 << 20;
+/// The main file of one that names none.
+const MAIN: &str = "main";
 /// What an extension can be granted, and what other hosts call it.
 const GRANTS: [(&str, &[&str]); 3] = [
     ("storage", &["storage"]),
@@ -93,6 +95,8 @@ impl One<'_> {
         let extension = self.extension(read);
         let hash = match &extension {
             Ok(Some(extension)) => Some(Arc::clone(&extension.module().hash)),
+            // What its tools run may have changed all the same.
+            Ok(None) if read.manifest.runtime.is_some() => None,
             Ok(None) => Some(haft_core::content_hash(read.text.as_bytes())),
             Err(_) => None,
         };
@@ -126,9 +130,10 @@ impl One<'_> {
         read: &Read,
         ((extension, activated), mut problems, before): (Asked, Vec<Problem>, &mut Before),
     ) -> Kept {
-        let found = match &extension {
-            Some(extension) => self.tools(read, (extension, &activated.tools), &mut problems),
-            None => Vec::new(),
+        let found = match (&extension, read.manifest.runtime) {
+            (Some(extension), _) => self.tools(read, (extension, &activated.tools), &mut problems),
+            (None, Some(runtime)) => self.hosted(read, runtime, &mut problems),
+            (None, None) => Vec::new(),
         };
         let replaced = before.remove(self.owner);
         let old = std::mem::replace(&mut kept.extension, extension);
@@ -186,6 +191,9 @@ impl One<'_> {
     /// Its code; none where it has none.
     fn extension(&self, read: &Read) -> Result<Option<Arc<Extension>>, Problem> {
         let Some(main) = &read.manifest.main else { return Ok(None) };
+        if read.manifest.runtime.is_some() {
+            return Ok(None);
+        }
         let shown = format!("{}/{}", self.root.shown, read.manifest.id);
         let loaded = load_main(self.files, &read.folder, (main, &shown), (MANIFEST, &read.text));
         let module = loaded.map_err(|text| {
@@ -240,6 +248,23 @@ impl One<'_> {
         let (found, faults) = found_of(self.owner, extension.module(), tools, made);
         problems.extend(faults);
         found
+    }
+
+    /// The tools of one whose main file runs under a runtime of the user's: what its manifest says of them.
+    fn hosted(&self, read: &Read, runtime: JsRuntime, problems: &mut Vec<Problem>) -> Vec<Found> {
+        let Read { manifest, text, folder, path } = read;
+        let from = ManifestText { text, folder: &manifest.id, path, owner: self.owner };
+        let main = manifest.main.as_deref().unwrap_or(MAIN);
+        let tools = manifest.asleep().iter().map(|tool| manifest.over(tool)).collect();
+        let loaded = HostedTools { runtime, main, id: &manifest.id, folder, tools }.load(self.files, &from);
+        problems.extend(loaded.problems);
+        let found = loaded.tools.into_iter().map(|tool| Found {
+            hash: Arc::clone(tool.hash()),
+            path: tool.path().to_owned(),
+            line: tool.name_line(),
+            tool: Arc::new(tool),
+        });
+        found.collect()
     }
 
     /// What it changes of others' tools, as far as the catalogue lets it.
