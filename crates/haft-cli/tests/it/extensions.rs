@@ -163,8 +163,6 @@ fn one_that_fails_takes_no_other_down() {
         assert!(listed.contains(part), "no {part:?} in {listed}");
     }
     assert!(!listed.contains("empty"), "{listed}");
-    // It takes its time whenever it is asked.
-    std::fs::remove_dir_all(place.workspace().join(".haft/extensions/endless")).unwrap();
     assert_eq!(given(&place, "good", &json!({})), "fine");
     place.run(&["check", "good"]).with(0);
     place.run(&["check", "throws"]).with(1);
@@ -308,7 +306,7 @@ export function activate(ctx) {{
       }}
     }},
   }});
-  ctx.api.tools.register({{ name: "quick", description: "d", execute: () => "quick said {said}" }});
+  ctx.api.tools.register({{ name: "only-{said}", description: "d", execute: () => "" }});
 }}
 "#
         )
@@ -318,7 +316,8 @@ export function activate(ctx) {{
     let slow = client.begin("slow", &json!({}));
     until(|| place.read("started-old").is_some());
     pack(&place, "changing", &json!({}), &main("new"));
-    until(|| told(&mut client, "quick", &json!({})).contains("quick said new"));
+    // It holds up the calls behind it, and nothing else.
+    until(|| client.tools().contains("only-new"));
     place.write("go", "");
     let ended = client.reply_to(slow).to_string();
     assert!(ended.contains("slow said old"), "{ended}");

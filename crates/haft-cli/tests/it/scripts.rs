@@ -511,14 +511,19 @@ fn a_folder_with_more_than_is_read_is_refused_and_says_so() {
 #[test]
 fn what_is_kept_of_modules_is_bounded() {
     let place = Place::new();
-    let kept = place.home().join("state/scripts");
-    std::fs::create_dir_all(&kept).unwrap();
+    let tool = |number: u32| {
+        format!("export default {{ name: 'one', description: 'd', execute: () => {number} }};\n")
+    };
+    place.write(".haft/tools/one.ts", &tool(1));
+    place.run(&["tools"]).with(0);
+    let workspaces = std::fs::read_dir(place.home().join("state/workspaces")).unwrap();
+    let kept = workspaces.flatten().next().unwrap().path().join("scripts");
+    assert_eq!(std::fs::read_dir(&kept).unwrap().count(), 1);
     for number in 0..2_050 {
         let file = std::fs::File::create(kept.join(format!("{number}.json"))).unwrap();
         file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(number)).unwrap();
     }
-    place
-        .write(".haft/tools/one.ts", "export default { name: 'one', description: 'd', execute: () => 1 };\n");
+    place.write(".haft/tools/one.ts", &tool(2));
     place.run(&["tools"]).with(0);
     assert_eq!(std::fs::read_dir(&kept).unwrap().count(), 2_000);
     assert!(!kept.join("0.json").exists() && kept.join("2049.json").exists(), "the oldest go first");

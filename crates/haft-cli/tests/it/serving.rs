@@ -130,6 +130,11 @@ impl Client {
         self.ask("tools/call", &json!({"name": tool, "arguments": input}))
     }
 
+    /// The tools that there are, as they are listed.
+    pub fn tools(&mut self) -> String {
+        self.request("tools/list", &json!({})).to_string()
+    }
+
     /// Waits for the reply to what was begun.
     pub fn reply_to(&mut self, id: u64) -> Value {
         if let Some(at) = self.others.iter().position(|reply| reply["id"] == id) {

@@ -217,13 +217,11 @@ impl<'a> ScriptRun<'a> {
 
     /// Hands a call's end to the script.
     fn answer(&mut self, id: u64, ended: Ended) -> Option<ScriptEnd> {
-        if !ended.outcome.is_completed() {
-            self.failed_calls = self.failed_calls.saturating_add(1);
-        }
         if ended.outcome.is_completed() {
             let value = self.value(ended);
             return self.give(id, value);
         }
+        self.failed_calls = self.failed_calls.saturating_add(1);
         let is_by_person = matches!(
             &ended.outcome,
             Outcome::Denied { why, feedback: None } if why.gate == USER_GATE

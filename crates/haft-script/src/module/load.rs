@@ -65,7 +65,7 @@ impl Loading<'_> {
         let mut guest = self.engine.fresh().await.map_err(|failure| NotLoaded::untried(&failure))?;
         guest.tell(&self.order());
         let mut events = Vec::new();
-        let hear = |word| match word {
+        let hear = |word: Word| match word {
             Word::Event { event, .. } => events.push(event),
             Word::Stripped { files } => self.module.keep_stripped(files),
             _ => {}
@@ -94,7 +94,7 @@ impl Loading<'_> {
     /// What it threw, or why its child ended.
     pub(super) async fn within(&self, guest: &mut Guest) -> Result<(), Failure> {
         guest.tell(&self.order());
-        let hear = |word| {
+        let hear = |word: Word| {
             if let Word::Stripped { files } = word {
                 self.module.keep_stripped(files);
             }
