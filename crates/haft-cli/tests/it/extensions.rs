@@ -314,7 +314,7 @@ export function activate(ctx) {{
     pack(&place, "changing", &json!({}), &main("old"));
     let mut client = Client::greeted(place.command(&["--yes", "serve", "mcp"]));
     let slow = client.begin("slow", &json!({}));
-    until(|| place.read("started-old").is_some());
+    until(|| !client.tools().is_empty() && place.read("started-old").is_some());
     pack(&place, "changing", &json!({}), &main("new"));
     // It holds up the calls behind it, and nothing else.
     until(|| client.tools().contains("only-new"));
