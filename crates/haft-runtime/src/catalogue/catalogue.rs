@@ -357,8 +357,11 @@ impl Drop for Hold {
             return;
         }
         stacks.held = None;
+        let is_changed = stacks.snapshot.is_none();
         drop(stacks);
-        self.0.inner.changes.send_modify(|count| *count += 1);
+        if is_changed {
+            self.0.inner.changes.send_modify(|count| *count += 1);
+        }
     }
 }
 
