@@ -140,3 +140,84 @@ fn too_many(root: &ExtensionRoot, left_out: u64) -> Problem {
     );
     problem("extensions", (root.shown.clone(), text, "remove those that aren't needed"))
 }
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the test makes the folders that are read")]
+mod tests {
+    use super::*;
+    use haft_core::{BoxFuture, Cancel, Command, Exit, Failure, Processes, StateFolder, Stdio};
+    use haft_os::{OsFiles, OsState};
+    use haft_script::Engine;
+    use std::{fs, path::Path};
+
+    /// One without code.
+    const NO_CODE: &str = r#"{"commandTools": ["tools"]}"#;
+
+    /// A host that starts nothing.
+    struct Nothing;
+
+    impl Processes for Nothing {
+        fn locate(&self, _: &str) -> Option<String> {
+            None
+        }
+
+        fn run<'a>(
+            &'a self,
+            _: Command,
+            _: &'a Cancel,
+            _: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
+        ) -> BoxFuture<'a, Result<Exit, Failure>> {
+            Box::pin(std::future::ready(Err(Failure::internal("nothing runs here"))))
+        }
+    }
+
+    fn write(folder: &Path, manifest: &str) {
+        fs::create_dir_all(folder).unwrap();
+        fs::write(folder.join(MANIFEST), manifest).unwrap();
+    }
+
+    fn told(catalogue: &Catalogue) -> Vec<String> {
+        catalogue.problems().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_is_told_of_a_folder_goes_with_it_and_the_users_own_is_used() {
+        let stage = tempfile::tempdir().unwrap();
+        let [user, own] = ["user", "own"].map(|name| stage.path().join(name));
+        for folder in [&user, &own] {
+            write(&folder.join("pack"), NO_CODE);
+        }
+        write(&own.join("bad"), "{");
+        let files = OsFiles::new(stage.path(), &[], &stage.path().join("state")).unwrap();
+        let roots = [(&user, "user"), (&own, "own")].map(|(path, shown)| ExtensionRoot {
+            path: files.resolve(&PathArg(path.to_string_lossy().into_owned())).unwrap(),
+            shown: shown.to_owned(),
+            hears: true,
+        });
+        let mut all = Extensions {
+            roots: Vec::from(roots),
+            kept: BTreeMap::new(),
+            seen: Vec::new(),
+            secrets: Arc::new(|_: &str| None),
+        };
+        let state: Arc<dyn StateFolder> = Arc::new(OsState::new(stage.path().join("kept")));
+        let scripts = Scripts { engine: Arc::new(Engine::new(Arc::new(Nothing), Vec::new(), 1)), state };
+        let catalogue = Catalogue::new();
+        all.sync(&catalogue, &files, &scripts);
+        let listed = told(&catalogue);
+        assert_eq!(listed.len(), 2, "{listed:?}");
+        assert!(
+            listed.iter().any(|one| one.starts_with("own/pack/extension.json") && one.contains("already"))
+        );
+        assert!(listed.iter().any(|one| one.starts_with("own/bad/extension.json")));
+
+        for gone in ["pack", "bad"] {
+            fs::remove_dir_all(own.join(gone)).unwrap();
+        }
+        all.sync(&catalogue, &files, &scripts);
+        assert!(told(&catalogue).is_empty(), "{:?}", told(&catalogue));
+        fs::remove_dir_all(&user).unwrap();
+        all.sync(&catalogue, &files, &scripts);
+        assert!(all.seen().is_empty() && all.kept.is_empty());
+    }
+}
