@@ -198,7 +198,7 @@ mod tests {
             roots: Vec::from(roots),
             kept: BTreeMap::new(),
             seen: Vec::new(),
-            secrets: Arc::new(|_: &str| None),
+            secrets: Arc::new(|_: &str| None::<String>),
         };
         let state: Arc<dyn StateFolder> = Arc::new(OsState::new(stage.path().join("kept")));
         let scripts = Scripts { engine: Arc::new(Engine::new(Arc::new(Nothing), Vec::new(), 1)), state };
