@@ -132,6 +132,15 @@ pub trait AnyTool: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Hears what the tool itself has to say of a validated input, where that takes time; [`AnyTool::bind`] of the very
+    /// same input (the same allocation) then takes none. None where nothing has to be waited for.
+    ///
+    /// # Cancellation
+    /// Dropped where the call is cancelled; `bind` doesn't follow then.
+    fn consult(self: Arc<Self>, _input: Arc<Value>) -> Option<BoxFuture<'static, ()>> {
+        None
+    }
+
     /// Parses a validated input once: what is judged is the very value that runs.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 1 resolve | [`intake::resolve`] | unknown, no longer offered |
 //! | 2 parse | [`intake::parse`], [`intake::coerce`] | invalid |
-//! | 3 validate | [`intake::validate`], the tool's own | invalid |
+//! | 3 validate | [`intake::validate`], the tool's own, waited for | invalid |
 //! | 4 effects | [`intake::state`] | invalid paths |
 //! | 5 hooks, judge; 6 approve | [`Executor::hear_hooks`], [`Desk::settle`] | denied, dismissed |
 //! | 7 admit | [`Seat::admitted`], file locks | cancelled |
@@ -27,6 +27,7 @@ use crate::{
     seal::{self, Limits},
     session::Session,
 };
+use futures::FutureExt as _;
 use haft_core::{
     AnyTool, Bound, CallId, Ended, Exposure, Failure, FailureKind, FileLock, Outcome, RealPath, Request,
     SessionView, Spec, StateFolder, Touch, TraceStep, Why, World,
@@ -34,6 +35,7 @@ use haft_core::{
 use haft_policy::{HookWord, Pin};
 use serde_json::Value;
 use std::{
+    panic::AssertUnwindSafe,
     sync::{Arc, OnceLock},
     time::Instant,
 };
@@ -162,7 +164,8 @@ impl Executor {
         call.session.renew();
         let offer = Self::resolve(call)?; //                                                          1 resolve
         call.announce(&offer);
-        let ready = Self::intake(call, offer)?; //                                                    2, 3
+        let input = Self::take_in(call, &offer)?; //                                                   2 parse, coerce
+        let ready = Self::bind(call, offer, input).await?; //                                         3 validate
         let stated = self.state(call, &ready)?; //                                                   4 effects
         let (ready, mut stated) = self.hear_hooks(call, ready, stated).await?; //                     5 (hooks, once)
         for _ in 0..ROUNDS_MAX {
@@ -208,33 +211,53 @@ impl Executor {
         }
     }
 
-    pub(crate) fn intake(call: &mut Call, offer: Offer) -> Result<Ready, End> {
-        let spec = Arc::clone(offer.spec());
-        let parsed = intake::parse(&spec, &call.request.input).map_err(|text| call.invalid("parse", text))?;
-        let input = intake::coerce(&spec, parsed.clone());
+    pub(crate) fn take_in(call: &mut Call, offer: &Offer) -> Result<Value, End> {
+        let spec = offer.spec();
+        let parsed = intake::parse(spec, &call.request.input).map_err(|text| call.invalid("parse", text))?;
+        let input = intake::coerce(spec, parsed.clone());
         let changed = input != parsed;
         call.step(TraceStep::new("parse", if changed { "coerced" } else { "ok" }));
-        Self::checked(call, offer, input)
+        Ok(input)
     }
 
     /// Takes in an input that a hook wrote: from step 2 on.
-    pub(crate) fn accept(call: &mut Call, offer: Offer, rewritten: Value) -> Result<Ready, End> {
+    pub(crate) async fn accept(call: &mut Call, offer: Offer, rewritten: Value) -> Result<Ready, End> {
         call.step(TraceStep::new("parse", "rewritten"));
         let input = intake::coerce(offer.spec(), rewritten);
-        Self::checked(call, offer, input)
+        Self::bind(call, offer, input).await
     }
 
-    fn checked(call: &mut Call, offer: Offer, input: Value) -> Result<Ready, End> {
-        let spec = Arc::clone(offer.spec());
-        intake::validate(&spec, &offer.input, &input).map_err(|text| call.invalid("validate", text))?;
+    /// Binds an input to its tool, which is waited for where it has a word of its own on it.
+    async fn bind(call: &mut Call, offer: Offer, input: Value) -> Result<Ready, End> {
+        let input = Self::checked(call, &offer, input)?;
+        if let Some(asked) = Arc::clone(&offer.tool).consult(Arc::clone(&input)) {
+            // One that fails at it is asked when it is bound, where that is told.
+            drop(AssertUnwindSafe(asked).catch_unwind().await);
+        }
+        Self::bind_now(call, offer, input)
+    }
+
+    /// The same for whoever can't wait. Blocking, where the tool has a word of its own.
+    pub(crate) fn bind_blocking(call: &mut Call, offer: Offer, input: Value) -> Result<Ready, End> {
+        let input = Self::checked(call, &offer, input)?;
+        Self::bind_now(call, offer, input)
+    }
+
+    fn checked(call: &mut Call, offer: &Offer, input: Value) -> Result<Arc<Value>, End> {
+        let spec = offer.spec();
+        intake::validate(spec, &offer.input, &input).map_err(|text| call.invalid("validate", text))?;
         let input = Arc::new(input);
         call.about(&input, None);
-        if hands_on(&spec) {
+        if hands_on(spec) {
             let refused = call.session.masks().refuse_in(&input);
             refused.map_err(|failure| {
                 call.invalid("validate", format!("Invalid input for \"{}\": {}", offer.name, failure.text))
             })?;
         }
+        Ok(input)
+    }
+
+    fn bind_now(call: &mut Call, offer: Offer, input: Arc<Value>) -> Result<Ready, End> {
         let bound = guarded(|| Arc::clone(&offer.tool).bind(Arc::clone(&input))).map_err(|failure| {
             call.invalid("validate", format!("Invalid input for \"{}\": {}", offer.name, failure.text))
         })?;
@@ -471,7 +494,7 @@ fn hands_on(spec: &Spec) -> bool {
 }
 
 fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
+    std::panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         Err(Failure::new(FailureKind::Internal, "the tool failed while it read its input"))
     })
 }

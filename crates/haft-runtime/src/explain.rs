@@ -24,12 +24,15 @@ pub struct Explained {
 }
 
 impl Executor {
-    /// Steps 1 to 5, with nothing run and nobody asked.
+    /// Steps 1 to 5, with nothing run and nobody asked. Blocking, where a tool has a word of its own on its input.
     pub fn explain(&self, session: &Arc<Session>, request: &Request) -> Explained {
         session.renew();
         let mut call = Call::new(session, CallId::outer(0), request.clone(), Cancel::new(), None);
         let stated = Self::resolve(&mut call)
-            .and_then(|offer| Self::intake(&mut call, offer))
+            .and_then(|offer| {
+                let input = Self::take_in(&mut call, &offer)?;
+                Self::bind_blocking(&mut call, offer, input)
+            })
             .and_then(|ready| self.state(&mut call, &ready));
         match stated {
             Err(end) => Explained {

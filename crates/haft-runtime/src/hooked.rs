@@ -40,7 +40,10 @@ impl Executor {
         call.context.extend(before.context);
         let rewriter = before.rewriter.as_deref();
         let mut ready = match before.input {
-            Some(input) => Self::accept(call, ready.offer, input).map_err(|end| blamed(end, rewriter))?,
+            Some(input) => {
+                let accepted = Self::accept(call, ready.offer, input).await;
+                accepted.map_err(|end| blamed(end, rewriter))?
+            }
             None => ready,
         };
         ready.words = before.words;

@@ -81,6 +81,11 @@ impl Engine {
         });
     }
 
+    /// The memory of one script.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
+    }
+
     /// A new child.
     ///
     /// # Errors
@@ -92,7 +97,7 @@ impl Engine {
         };
         let mut guest = Guest::new(self.processes.talk(command).await?);
         let why = match timeout(READY_TIMEOUT, guest.next()).await {
-            Ok(Ok(Word::Ready { gaps, .. })) => {
+            Ok(Ok(Word::Ready { gaps })) => {
                 guest.gaps = gaps;
                 return Ok(guest);
             }

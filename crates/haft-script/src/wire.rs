@@ -2,8 +2,9 @@
 //!
 //! What the child says is the script's word and nothing more: it is looked at with the eyes of a stranger.
 
+use haft_core::{Ended, Failure, FailureKind, Outcome};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A longer line of the child's ends it.
 pub(crate) const LINE_MAX_BYTES: usize = 16 << 20;
@@ -27,6 +28,17 @@ pub(crate) struct SourceFile {
     pub(crate) text: String,
 }
 
+/// A file of source text as the engine runs it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StrippedFile {
+    /// Its path in the folder.
+    pub(crate) path: String,
+    /// What is run.
+    pub(crate) code: String,
+    /// Where its pieces came from: line and column in what is run, line and column in the source, from 0, and so on.
+    pub(crate) places: Vec<u32>,
+}
+
 /// What haft tells the child.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -45,8 +57,10 @@ pub(crate) enum Order {
     },
     /// Load a module and say what it declares.
     Load {
-        /// The files of its folder.
+        /// The files of its folder that no child has stripped yet.
         files: Vec<SourceFile>,
+        /// The others.
+        stripped: Vec<StrippedFile>,
         /// The path of the one that is loaded.
         entry: String,
         /// `tools` or `extension`.
@@ -92,6 +106,16 @@ pub(crate) enum Order {
     Stop,
 }
 
+impl Order {
+    /// The answer to what a script asked for.
+    pub(crate) fn answer(id: u64, given: Result<Value, Refused>) -> Self {
+        match given {
+            Ok(value) => Self::Answer { id, value, error: None },
+            Err(error) => Self::Answer { id, value: Value::Null, error: Some(error) },
+        }
+    }
+}
+
 /// Why what a script asked for came to nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Refused {
@@ -103,16 +127,40 @@ pub(crate) struct Refused {
     pub(crate) kind: String,
 }
 
+impl Refused {
+    /// For what failed before a call was made of it.
+    pub(crate) fn of_failure(failure: &Failure) -> Self {
+        Self { text: failure.text.clone(), tool: None, kind: kind_of(failure.kind) }
+    }
+
+    /// For a call that didn't complete.
+    pub(crate) fn of_ended(ended: &Ended) -> Self {
+        let kind = match &ended.outcome {
+            Outcome::Failed { kind } => kind_of(*kind),
+            other => other.name().to_owned(),
+        };
+        Self { text: ended.output.joined_text(), tool: Some(ended.tool.to_string()), kind }
+    }
+}
+
+/// A kind of failure, as scripts read it.
+fn kind_of(kind: FailureKind) -> String {
+    json!(kind).as_str().unwrap_or("failed").to_owned()
+}
+
 /// What the child says.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "say", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub(crate) enum Word {
     /// It is closed off and waits.
     Ready {
-        /// What keeps it in.
-        layers: Vec<String>,
-        /// What doesn't.
+        /// What it isn't kept from.
         gaps: Vec<String>,
+    },
+    /// It stripped these files of its module, so that no other child has to.
+    Stripped {
+        /// As the engine runs them.
+        files: Vec<StrippedFile>,
     },
     /// A line of the script's.
     Log {
@@ -190,7 +238,6 @@ pub(crate) struct Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn words_of_the_child_are_read_and_strangers_are_not() {
@@ -209,7 +256,7 @@ mod tests {
 
     #[test]
     fn orders_are_one_line_each() {
-        let order = Order::Answer { id: 3, value: json!("a\nb"), error: None };
+        let order = Order::answer(3, Ok(json!("a\nb")));
         let text = serde_json::to_string(&order).unwrap();
         assert_eq!(text, r#"{"do":"answer","id":3,"value":"a\nb","error":null}"#);
         assert_eq!(serde_json::to_string(&Order::Stop).unwrap(), r#"{"do":"stop"}"#);

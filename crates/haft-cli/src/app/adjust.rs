@@ -65,6 +65,10 @@ impl AnyTool for Adjusted {
         self.tool.parts()
     }
 
+    fn consult(self: Arc<Self>, input: Arc<Value>) -> Option<BoxFuture<'static, ()>> {
+        Arc::clone(&self.tool).consult(input)
+    }
+
     fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {
         let bound = Arc::clone(&self.tool).bind(input)?;
         Ok(Box::new(BoundAdjusted { bound, tool: self }))

@@ -116,33 +116,45 @@ impl Scripts {
     ) -> (Vec<Found>, Vec<Problem>) {
         let tools = match tools {
             Ok(tools) => tools,
-            Err(fault) => return (Vec::new(), vec![told(owner, &module, fault)]),
+            Err(fault) => {
+                return (Vec::new(), vec![fault_of(owner, &module, ("the module can't be used", fault))]);
+            }
         };
         let module = Arc::new(module);
-        let (mut found, mut problems) = (Vec::new(), Vec::new());
-        for Declared { data, functions } in tools {
-            let from = ManifestText { text: module.text(), folder: &module.name, path: &module.shown, owner };
-            match declared(&from, data) {
-                Ok((spec, warnings)) => {
-                    problems.extend(warnings);
-                    let name = spec.name.to_string();
-                    let line = line_of(module.text(), &name);
-                    let tool = ScriptTool::new(&self.engine, &module, ModuleTool { spec, name, functions });
-                    found.push(Found {
-                        tool: Arc::new(tool),
-                        hash: Arc::clone(&module.hash),
-                        path: module.shown.clone(),
-                        line,
-                    });
-                }
-                Err(faults) => problems.extend(faults),
-            }
-        }
-        (found, problems)
+        found_of(owner, &module, tools, |tool| ScriptTool::new(&self.engine, &module, tool))
     }
 }
 
-fn told(owner: &str, module: &ScriptModule, fault: ModuleFault) -> Problem {
+/// What the code of a module declares as tools that can be registered, and what is wrong with the others.
+pub(super) fn found_of(
+    owner: &str,
+    module: &ScriptModule,
+    tools: Vec<Declared>,
+    made: impl Fn(ModuleTool) -> ScriptTool,
+) -> (Vec<Found>, Vec<Problem>) {
+    let from = ManifestText { text: module.text(), folder: &module.name, path: &module.shown, owner };
+    let (mut found, mut problems) = (Vec::new(), Vec::new());
+    for Declared { data, functions } in tools {
+        match declared(&from, data) {
+            Ok((spec, warnings)) => {
+                problems.extend(warnings);
+                let name = spec.name.to_string();
+                let line = line_of(module.text(), &name);
+                found.push(Found {
+                    tool: Arc::new(made(ModuleTool { spec, name, functions })),
+                    hash: Arc::clone(&module.hash),
+                    path: module.shown.clone(),
+                    line,
+                });
+            }
+            Err(faults) => problems.extend(faults),
+        }
+    }
+    (found, problems)
+}
+
+/// What is wrong with a module, at its place.
+pub(super) fn fault_of(owner: &str, module: &ScriptModule, (what, fault): (&str, ModuleFault)) -> Problem {
     let path = match &fault.file {
         Some(file) => format!("{} ({file})", module.shown),
         None => module.shown.clone(),
@@ -151,7 +163,7 @@ fn told(owner: &str, module: &ScriptModule, fault: ModuleFault) -> Problem {
         source: owner.to_owned(),
         path: Some(path),
         line: Some(fault.line.unwrap_or(1)),
-        text: format!("the module can't be used: {}", fault.text),
+        text: format!("{what}: {}", fault.text),
         fix: fault.fix,
     }
 }

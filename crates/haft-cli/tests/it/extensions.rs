@@ -1,7 +1,29 @@
 //! Extensions: what they register, when their code runs, and what becomes of faulty ones.
 
-use crate::place::{Place, Ran};
+use crate::{
+    place::{Place, Ran, has_program, left_out},
+    serving::Client,
+};
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// Only a fault takes that long.
+const SEEN_WITHIN: Duration = Duration::from_secs(60);
+
+/// Asks until it holds.
+#[track_caller]
+fn until(mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < SEEN_WITHIN, "it never holds");
+    }
+}
+
+/// What a client is told of a call.
+fn told(client: &mut Client, tool: &str, input: &Value) -> String {
+    let id = client.begin(tool, input);
+    client.reply_to(id).to_string()
+}
 
 fn call(place: &Place, tool: &str, input: &Value) -> Ran {
     place.run_with(&["--yes", "call", "--json", tool, "-"], &input.to_string())
@@ -141,8 +163,6 @@ fn one_that_fails_takes_no_other_down() {
         assert!(listed.contains(part), "no {part:?} in {listed}");
     }
     assert!(!listed.contains("empty"), "{listed}");
-    // It takes its time whenever it is asked.
-    std::fs::remove_dir_all(place.workspace().join(".haft/extensions/endless")).unwrap();
     assert_eq!(given(&place, "good", &json!({})), "fine");
     place.run(&["check", "good"]).with(0);
     place.run(&["check", "throws"]).with(1);
@@ -267,4 +287,266 @@ fn a_new_extension_works() {
     place.run(&["new", "extension", "for-all", "--user"]).with(0);
     assert!(place.home().join("extensions/for-all/extension.json").is_file());
     place.run(&["call", "for-all", r#"{"text": "Hi"}"#]).with(0);
+}
+
+#[test]
+fn a_call_that_runs_while_its_extension_is_changed_ends_on_the_old_code() {
+    let place = Place::new();
+    let main = |said: &str| {
+        format!(
+            r#"
+export function activate(ctx) {{
+  const capabilities = ["fs.read", "fs.write"];
+  ctx.api.tools.register({{
+    name: "slow", description: "d", capabilities,
+    async execute(input, c) {{
+      await c.writeFile("started-{said}", "yes");
+      for (;;) {{
+        try {{ await c.readFile("go"); return "slow said {said}"; }} catch {{ await sleep(20); }}
+      }}
+    }},
+  }});
+  ctx.api.tools.register({{ name: "only-{said}", description: "d", execute: () => "" }});
+}}
+"#
+        )
+    };
+    pack(&place, "changing", &json!({}), &main("old"));
+    let mut client = Client::greeted(place.command(&["--yes", "serve", "mcp"]));
+    let slow = client.begin("slow", &json!({}));
+    until(|| !client.tools().is_empty() && place.read("started-old").is_some());
+    pack(&place, "changing", &json!({}), &main("new"));
+    // It holds up the calls behind it, and nothing else.
+    until(|| client.tools().contains("only-new"));
+    place.write("go", "");
+    let ended = client.reply_to(slow).to_string();
+    assert!(ended.contains("slow said old"), "{ended}");
+    let again = told(&mut client, "slow", &json!({}));
+    assert!(again.contains("slow said new"), "{again}");
+    client.leave();
+}
+
+#[test]
+fn a_broken_change_takes_its_tools_and_loosens_nothing_that_it_tightened() {
+    let place = Place::new();
+    place.write("a.txt", "what the file says\n");
+    let manifest = json!({"toolMutateCapabilities": ["fs.read"]});
+    let tool = "ctx.api.tools.register({ name: 'says', description: 'd', readOnly: true, execute: () => 'it works' });";
+    let wrap = "ctx.api.tools.wrap('read', { permission: 'confirm' });";
+    let main = |body: &str| format!("export function activate(ctx) {{\n{body}\n}}\n");
+    pack(&place, "guard", &manifest, &main(&format!("{wrap}{tool}")));
+    place.run(&["--yes", "call", "says"]).with(0);
+    let mut client = Client::greeted(place.command(&["serve", "mcp"]));
+    let read = |client: &mut Client| told(client, "read", &json!({"path": "a.txt"}));
+    let is_kept = |client: &mut Client| !read(client).contains("what the file says");
+    assert!(is_kept(&mut client), "nobody is there to be asked");
+    assert!(told(&mut client, "says", &json!({})).contains("it works"));
+
+    pack(&place, "guard", &manifest, &main("throw new Error('boom');"));
+    until(|| {
+        assert!(is_kept(&mut client), "while the change is looked at");
+        !told(&mut client, "says", &json!({})).contains("it works")
+    });
+    assert!(is_kept(&mut client), "what is broken takes nothing back");
+    place.write(".haft/extensions/guard/extension.json", "{");
+    assert!(is_kept(&mut client));
+
+    pack(&place, "guard", &manifest, &main(&format!("{wrap}{tool}")));
+    until(|| {
+        assert!(is_kept(&mut client), "while it comes back");
+        told(&mut client, "says", &json!({})).contains("it works")
+    });
+    // What takes it back by itself does.
+    pack(&place, "guard", &manifest, &main(tool));
+    until(|| !is_kept(&mut client));
+    client.leave();
+}
+
+#[test]
+fn what_is_broken_is_told_of_without_being_started_again_until_it_changes() {
+    let place = Place::new();
+    let module = "throw new Error('module ' + crypto.randomUUID());\n";
+    let main = "export function activate() { throw new Error('extension ' + crypto.randomUUID()); }\n";
+    place.write(".haft/tools/bad.ts", module);
+    pack(&place, "bad", &json!({}), main);
+    let first = problems(&place);
+    assert!(first.contains("Error: module ") && first.contains("Error: extension "), "{first}");
+    assert_eq!(problems(&place), first, "another run would have other numbers");
+    place.write(".haft/tools/bad.ts", &format!("{module}// changed\n"));
+    pack(&place, "bad", &json!({}), &format!("{main}// changed\n"));
+    let second = problems(&place);
+    for kind in ["Error: module ", "Error: extension "] {
+        let number = |listed: &str| {
+            let (_, rest) = listed.split_once(kind).unwrap();
+            rest.chars().take(36).collect::<String>()
+        };
+        assert_ne!(number(&second), number(&first), "{kind}");
+    }
+}
+
+#[test]
+fn what_one_registers_is_not_taken_for_that_of_another_with_the_same_files() {
+    let place = Place::new();
+    let main = "export function activate(ctx) {\n  ctx.api.tools.register({ name: 'of-' + ctx.id, description: 'd', execute: () => ctx.id });\n}\n";
+    for id in ["one", "two"] {
+        pack(&place, id, &json!({}), main);
+    }
+    assert_eq!(given(&place, "of-one", &json!({})), "one");
+    assert_eq!(given(&place, "of-two", &json!({})), "two");
+}
+
+#[test]
+fn a_manifest_behind_a_link_is_part_of_what_is_asked_for() {
+    let place = Place::new();
+    pack(
+        &place,
+        "linked",
+        &json!({}),
+        "export const activate = (ctx) => { ctx.api.tools.register({ name: 'says', description: 'd', readOnly: true, execute: () => 'fine' }) };\n",
+    );
+    let manifest = place.workspace().join(".haft/extensions/linked/extension.json");
+    std::fs::remove_file(&manifest).unwrap();
+    place.write("shared.json", "{}");
+    std::os::unix::fs::symlink(place.workspace().join("shared.json"), &manifest).unwrap();
+    place.run(&["--yes", "call", "says"]).with(0);
+    place.run(&["call", "says"]).with(0);
+    place.write("shared.json", r#"{"permissions": ["secrets"]}"#);
+    let denied = place.run(&["call", "says"]).with(3);
+    assert!(denied.err.contains("file extension.json changed"), "{denied:?}");
+}
+
+#[test]
+fn a_workspace_puts_no_extension_in_the_place_of_the_users_own() {
+    let place = Place::new();
+    place.write("a.txt", "text\n");
+    let own = place.home().join("extensions/guard");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::write(own.join("extension.json"), r#"{"toolMutateCapabilities": ["fs.read"]}"#).unwrap();
+    let main =
+        "export const activate = (ctx) => { ctx.api.tools.wrap('read', { permission: 'confirm' }) };\n";
+    std::fs::write(own.join("main.ts"), main).unwrap();
+    place.run(&["call", "read", r#"{"path": "a.txt"}"#]).with(3);
+    pack(&place, "guard", &json!({}), "export const activate = () => {};\n");
+    place.run(&["call", "read", r#"{"path": "a.txt"}"#]).with(3);
+    let listed = problems(&place);
+    assert!(listed.contains("there is an extension \"guard\" already, which is used"), "{listed}");
+}
+
+/// An extension of two tools whose main file needs a package.
+fn hosted(place: &Place, runtime: &str) {
+    let packages = ".haft/extensions/node_modules/pad";
+    place.write(".haft/extensions/package.json", r#"{"dependencies": {"pad": "*"}}"#);
+    place.write(&format!("{packages}/package.json"), r#"{"name": "pad", "main": "index.js"}"#);
+    place.write(&format!("{packages}/index.js"), "exports.pad = (text) => text.padStart(5, '*');\n");
+    let word = json!({"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]});
+    let manifest = json!({
+        "name": "Pads", "main": "main", "runtime": runtime, "activationEvents": ["onStartupFinished"],
+        "contributes": {"toolMetadata": [
+            {"id": "pad_word", "description": "Pads a word.", "inputSchema": word, "readOnly": true, "capabilities": ["fs.read"]},
+            {"id": "count", "description": "Counts up.", "readOnly": true},
+            {"id": "nobody", "description": "Is never registered.", "readOnly": true},
+        ]},
+    });
+    place.write(".haft/extensions/pads/extension.json", &manifest.to_string());
+    place.write(
+        ".haft/extensions/pads/main.mjs",
+        r#"import { pad } from "pad";
+import { readFileSync } from "node:fs";
+export async function activate(ctx) {
+  const { tools, disposables } = ctx.api;
+  disposables.add(tools.register({
+    name: "pad_word", description: "inline",
+    validateInput: ({ word }) => (word === "bad" ? "not that word" : true),
+    async execute({ word }, c) {
+      if (word === "throw") throw new RangeError("too far");
+      if (word === "write") await c.writeFile("b.txt", "b");
+      if (word === "file") return pad(await c.readFile("a.txt"));
+      if (word === "never") await new Promise(() => {});
+      return pad(word);
+    },
+  }));
+  tools.register({ name: "count", description: "d", async *executeStream() { yield { type: "final", output: readFileSync("main.mjs").length > 10 }; } });
+  const gone = tools.register({ name: "nobody", description: "d", execute: () => "" });
+  gone.dispose();
+  gone.dispose();
+  disposables.add(() => ctx.log("gone"));
+}
+export function deactivate() {}
+"#,
+    );
+}
+
+/// What holds of an extension under a runtime.
+fn check_hosted(runtime: &str) {
+    let place = Place::new();
+    place.write("a.txt", "here");
+    hosted(&place, runtime);
+    let denied = place.run(&["call", "pad_word", r#"{"word": "a"}"#]).with(3);
+    assert!(denied.err.contains("was never used in this workspace"), "{denied:?}");
+    assert_eq!(given(&place, "pad_word", &json!({"word": "a"})), "****a");
+    assert_eq!(place.run(&["call", "pad_word", r#"{"word": "b"}"#]).with(0).out, "****b\n");
+    assert_eq!(given(&place, "pad_word", &json!({"word": "file"})), "*here");
+    assert_eq!(given(&place, "count", &json!({})), "true");
+    for (word, says) in [
+        ("throw", "RangeError: too far (at main.mjs:"),
+        ("bad", "not that word"),
+        ("write", "needs the capability fs.write"),
+        ("never", "never comes"),
+    ] {
+        let failed = text(&call(&place, "pad_word", &json!({"word": word})).with(1).json());
+        assert!(failed.contains(says), "{word}: {failed}");
+    }
+    let failed = text(&call(&place, "nobody", &json!({})).with(1).json());
+    assert!(failed.contains("activate registers no tool \"nobody\""), "{failed}");
+    let shown = place.run(&["tools", "show", "pad_word", "--json"]).with(0).out;
+    assert!(shown.contains("\"confined\":true") && shown.contains("extension:pads"), "{shown}");
+    // Each change of what is in its folder asks again.
+    place.write(".haft/extensions/pads/lib.mjs", "export {};\n");
+    let denied = place.run(&["call", "pad_word", r#"{"word": "a"}"#]).with(3);
+    assert!(denied.err.contains("lib.mjs"), "{denied:?}");
+}
+
+#[test]
+fn one_that_needs_packages_runs_under_node_and_is_kept_in() {
+    if !has_program("node") {
+        left_out("an extension under Node", "node");
+        return;
+    }
+    check_hosted("node");
+}
+
+#[test]
+fn one_that_needs_packages_runs_under_deno_and_under_bun() {
+    for runtime in ["deno", "bun"] {
+        if has_program(runtime) {
+            check_hosted(runtime);
+        } else {
+            left_out("an extension under it", runtime);
+        }
+    }
+}
+
+#[test]
+fn one_under_a_runtime_changes_nothing_of_others_and_says_so() {
+    let place = Place::new();
+    let silent = json!({"runtime": "node"});
+    pack(&place, "silent", &silent, "export const activate = () => {};\n");
+    pack(&place, "other", &json!({"runtime": "python"}), "");
+    let listed = problems(&place);
+    for part in ["no tools but those that its manifest names", "names no runtime for JavaScript"] {
+        assert!(listed.contains(part), "no {part:?} in {listed}");
+    }
+    if !has_program("node") {
+        left_out("a guard under Node", "node");
+        return;
+    }
+    let manifest =
+        json!({"runtime": "node", "contributes": {"toolMetadata": [{"id": "guards", "description": "d"}]}});
+    place.write(".haft/extensions/guarding/extension.json", &manifest.to_string());
+    place.write(
+        ".haft/extensions/guarding/main.mjs",
+        "export function activate(ctx) { ctx.api.hooks.register('PreToolUse', () => {}); }\n",
+    );
+    let failed = text(&call(&place, "guards", &json!({})).with(1).json());
+    assert!(failed.contains("ctx.api.hooks.register isn't there under node"), "{failed}");
 }

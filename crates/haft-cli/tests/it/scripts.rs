@@ -1,7 +1,8 @@
 //! Tools in TypeScript: the shapes that authors know, what they are lent, and what becomes of faulty ones.
 
-use crate::place::{Place, Ran, has_program, left_out};
+use crate::place::{Place, Ran, ended, has_program, left_out};
 use serde_json::{Value, json};
+use std::process::Stdio;
 
 fn call(place: &Place, tool: &str, input: &Value) -> Ran {
     place.run_with(&["--yes", "call", "--json", tool, "-"], &input.to_string())
@@ -422,4 +423,108 @@ export default tool({
     );
     let listed = place.run(&["tools", "--problems"]).with(0).out;
     assert!(listed.contains("none/tool.json:1") && listed.contains("gone.mjs"), "{listed}");
+}
+
+#[test]
+fn a_module_has_the_language_and_what_the_web_has_without_node() {
+    let place = Place::new();
+    place.write(
+        ".haft/tools/modern.ts",
+        r#"import type { Tool, Context } from "some-host";
+import { type Other } from "some-host";
+enum Level { Low = 1, High }
+interface Box<T> { value?: T }
+const open = <T,>(box: Box<T> | undefined, otherwise: T): T => box?.value ?? otherwise;
+const ready: string = await Promise.resolve("ready");
+async function* steps(): AsyncGenerator<number> { yield 1; yield 2; }
+export default {
+  name: "modern", description: "d", riskTier: "safe", readOnly: true, inputSchema: { type: "object" },
+  async execute(input: unknown, ctx: Context) {
+    let sum = 0;
+    for await (const step of steps()) sum += step;
+    const controller = new AbortController();
+    controller.signal.addEventListener("abort", () => { sum += 10; });
+    controller.abort();
+    const waited = await new Promise<string>((done) => setTimeout(done, 1, "waited"));
+    return {
+      level: Level[Level.High], open: open<number>({ value: 4 }, 5), none: open<number>(undefined, 5), ready, sum, waited,
+      id: crypto.randomUUID().length, url: new URL("../a?b=c", "https://example.com/x/y").href,
+      bytes: new TextEncoder().encode("é").length, clone: structuredClone(new Map([["a", [1]]])).get("a")[0], text: atob("aGk="),
+    };
+  },
+} satisfies Tool;
+"#,
+    );
+    // Nothing but haft itself is on this machine.
+    let nowhere = place.beside("nowhere");
+    let mut command = place.command(&["--yes", "call", "--json", "modern", "{}"]);
+    command.env("PATH", nowhere).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let object = ended(command.spawn().unwrap()).with(0).json();
+    assert_eq!(
+        object["structured"],
+        json!({
+            "level": "High", "open": 4, "none": 5, "ready": "ready", "sum": 13, "waited": "waited", "id": 36,
+            "url": "https://example.com/a?b=c", "bytes": 2, "clone": 1, "text": "hi",
+        })
+    );
+}
+
+#[test]
+fn a_stripped_file_names_its_lines_in_every_child() {
+    let place = Place::new();
+    // One child strips it and asks about the input, another one runs it.
+    place.write(
+        ".haft/tools/placed/index.ts",
+        "import { fail } from './fail';\nexport default {\n  name: 'placed', description: 'd',\n  validateInput: () => true,\n  execute: () => fail(),\n};\n",
+    );
+    place.write(
+        ".haft/tools/placed/fail.ts",
+        "interface A {\n  n: number;\n}\n\nexport function fail(): A {\n  throw new RangeError('too far');\n}\n",
+    );
+    let said = failed(&place, "placed", &json!({}));
+    assert!(said.contains("RangeError: too far (at fail.ts:6)"), "{said}");
+}
+
+#[test]
+fn a_folder_with_more_than_is_read_is_refused_and_says_so() {
+    let place = Place::new();
+    let tool =
+        |name: &str| format!("export default {{ name: '{name}', description: 'd', execute: () => 1 }};\n");
+    place.write(".haft/tools/many/index.ts", &tool("many"));
+    for number in 0..201 {
+        place.write(&format!(".haft/tools/many/part{number}.ts"), "export {};\n");
+    }
+    place.write(".haft/tools/crowded/index.ts", &tool("crowded"));
+    for number in 0..1_000 {
+        place.write(&format!(".haft/tools/crowded/data/{number}.bin"), "");
+    }
+    place.write(".haft/tools/deep/index.ts", &tool("deep"));
+    place.write(".haft/tools/deep/1/2/3/4/5/6/7/8/a.ts", "export {};\n");
+    place.write(".haft/tools/good.ts", &tool("good"));
+    let listed = place.run(&["tools", "--problems"]).with(0).out;
+    for part in ["more than 200 files", "more than 1000 files and folders", "lies deeper than 8 folders"] {
+        assert!(listed.contains(part), "no {part:?} in {listed}");
+    }
+    assert_eq!(given(&place, "good", &json!({})), "1");
+}
+
+#[test]
+fn what_is_kept_of_modules_is_bounded() {
+    let place = Place::new();
+    let tool = |number: u32| {
+        format!("export default {{ name: 'one', description: 'd', execute: () => {number} }};\n")
+    };
+    place.write(".haft/tools/one.ts", &tool(1));
+    place.run(&["tools"]).with(0);
+    let workspaces = std::fs::read_dir(place.home().join("state/workspaces")).unwrap();
+    let kept = workspaces.flatten().next().unwrap().path().join("scripts");
+    assert_eq!(std::fs::read_dir(&kept).unwrap().count(), 1);
+    for number in 0..2_050 {
+        let file = std::fs::File::create(kept.join(format!("{number}.json"))).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(number)).unwrap();
+    }
+    place.write(".haft/tools/one.ts", &tool(2));
+    place.run(&["tools"]).with(0);
+    assert_eq!(std::fs::read_dir(&kept).unwrap().count(), 2_000);
+    assert!(!kept.join("0.json").exists() && kept.join("2049.json").exists(), "the oldest go first");
 }

@@ -86,6 +86,8 @@ pub struct Client {
     pub child: std::process::Child,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
     last: u64,
+    /// Replies that came while another one was waited for.
+    others: Vec<Value>,
 }
 
 impl Client {
@@ -104,7 +106,7 @@ impl Client {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        Self { child, lines, last: 0 }
+        Self { child, lines, last: 0, others: Vec::new() }
     }
 
     fn send(&mut self, message: &Value) {
@@ -112,15 +114,39 @@ impl Client {
     }
 
     fn request(&mut self, method: &str, params: &Value) -> Value {
+        let id = self.ask(method, params);
+        self.reply_to(id)
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> u64 {
         self.last += 1;
         let id = self.last;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    /// Makes a call without waiting for its end.
+    pub fn begin(&mut self, tool: &str, input: &Value) -> u64 {
+        self.ask("tools/call", &json!({"name": tool, "arguments": input}))
+    }
+
+    /// The tools that there are, as they are listed.
+    pub fn tools(&mut self) -> String {
+        self.request("tools/list", &json!({})).to_string()
+    }
+
+    /// Waits for the reply to what was begun.
+    pub fn reply_to(&mut self, id: u64) -> Value {
+        if let Some(at) = self.others.iter().position(|reply| reply["id"] == id) {
+            return self.others.swap_remove(at);
+        }
         loop {
             let line = self.lines.next().expect("an answer").unwrap();
             let reply: Value = serde_json::from_str(&line).unwrap();
             if reply["id"] == id {
                 return reply;
             }
+            self.others.push(reply);
         }
     }
 

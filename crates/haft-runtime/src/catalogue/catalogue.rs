@@ -129,6 +129,8 @@ struct Stacks {
     about: Arc<BTreeMap<String, String>>,
     next: u64,
     snapshot: Option<Arc<Snapshot>>,
+    /// What is seen while several changes are made that belong together, and how many hold it.
+    held: Option<(Arc<Snapshot>, usize)>,
 }
 
 impl Default for Catalogue {
@@ -265,9 +267,24 @@ impl Catalogue {
         self.lock().problems.values().flatten().cloned().collect()
     }
 
+    /// Keeps every new snapshot as the last one was until the result is dropped, so that changes that belong together
+    /// show together: nobody sees a tool without what tightens it. To be held for registering only, which waits for
+    /// nothing.
+    #[must_use = "what is changed shows at once where this isn't held"]
+    pub fn hold(&self) -> Hold {
+        let now = self.snapshot();
+        let mut stacks = self.lock();
+        let held = stacks.held.get_or_insert((now, 0));
+        held.1 += 1;
+        Hold(self.clone())
+    }
+
     /// What there is now; later changes don't show in it.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         let mut stacks = self.lock();
+        if let Some((held, _)) = &stacks.held {
+            return Arc::clone(held);
+        }
         if let Some(snapshot) = &stacks.snapshot {
             return Arc::clone(snapshot);
         }
@@ -325,6 +342,26 @@ impl Stacks {
     fn shown(&self, name: &str) -> Result<&Offer, RegisterError> {
         let shown = self.tools.get(name).and_then(|stack| stack.shown.as_ref());
         shown.ok_or_else(|| RegisterError::Missing(name.to_owned()))
+    }
+}
+
+/// Changes show when this is dropped: what [`Catalogue::hold`] gives.
+pub struct Hold(Catalogue);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut stacks = self.0.lock();
+        let Some((_, count)) = &mut stacks.held else { return };
+        *count -= 1;
+        if *count > 0 {
+            return;
+        }
+        stacks.held = None;
+        let is_changed = stacks.snapshot.is_none();
+        drop(stacks);
+        if is_changed {
+            self.0.inner.changes.send_modify(|count| *count += 1);
+        }
     }
 }
 

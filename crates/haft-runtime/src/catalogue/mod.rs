@@ -12,7 +12,7 @@ mod stack;
 mod tests;
 mod wrap;
 
-pub use catalogue::{Catalogue, RegisterError, Registrar};
+pub use catalogue::{Catalogue, Hold, RegisterError, Registrar};
 pub use handle::Handle;
 pub use offer::Offer;
 pub use problem::Problem;

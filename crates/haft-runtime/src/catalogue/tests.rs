@@ -222,6 +222,27 @@ fn two_tools_of_one_name_do_not_start() {
 }
 
 #[test]
+fn changes_that_belong_together_show_together() {
+    let catalogue = Catalogue::new();
+    let _tool = catalogue.register(named("x", "one"), "a").unwrap();
+    let by = Registrar::Official("b".to_owned());
+    let hidden = catalogue.remove("x", &by).unwrap();
+    let changes = catalogue.changes();
+    let hold = catalogue.hold();
+    let inner = catalogue.hold();
+    drop(hidden);
+    assert!(catalogue.snapshot().get("x").is_none(), "it isn't seen without what hid it");
+    let _hidden = catalogue.remove("x", &by).unwrap();
+    let _other = catalogue.register(named("y", "two"), "a").unwrap();
+    drop(inner);
+    assert!(catalogue.snapshot().get("y").is_none(), "who began first still holds it");
+    drop(hold);
+    let now = catalogue.snapshot();
+    assert!(now.get("x").is_none() && now.get("y").is_some());
+    assert!(changes.has_changed().unwrap());
+}
+
+#[test]
 fn a_snapshot_does_not_change_and_knows_what_is_gone() {
     let catalogue = Catalogue::new();
     let handle = catalogue.register(named("x", "one"), "a").unwrap();

@@ -91,6 +91,20 @@ impl AnyTool for Tightened {
         self.inner.parts()
     }
 
+    fn consult(self: Arc<Self>, input: Arc<Value>) -> Option<BoxFuture<'static, ()>> {
+        let outer = Arc::clone(&self.outer).consult(Arc::clone(&input));
+        let inner = Arc::clone(&self.inner).consult(input);
+        if outer.is_none() && inner.is_none() {
+            return None;
+        }
+        // A wrapper that passes the question on has heard the answer for the wrapped tool, which isn't asked again.
+        Some(Box::pin(async move {
+            for asked in [outer, inner].into_iter().flatten() {
+                asked.await;
+            }
+        }))
+    }
+
     fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {
         // A wrapper may take another input than the tool; then the tool's static declaration counts.
         let inner = Arc::clone(&self.inner).bind(Arc::clone(&input)).ok();

@@ -3,9 +3,9 @@
 //! Only data: whether its code may run, what it registers and what it is lent is decided elsewhere. What other hosts
 //! write in it and haft doesn't know is no fault.
 
-use super::command::{KeyLines, ManifestText};
+use super::command::{JsRuntime, KeyLines, ManifestText};
 use crate::catalogue::Problem;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What this version has no use for.
@@ -29,6 +29,8 @@ pub struct ExtensionManifest {
     pub description: String,
     /// Its main file, relative to its folder; none where it has no code.
     pub main: Option<String>,
+    /// What its main file runs under; none for haft's own engine.
+    pub runtime: Option<JsRuntime>,
     /// What it asks to be granted.
     pub permissions: BTreeSet<String>,
     /// Whether its code isn't needed before one of its tools is called.
@@ -43,6 +45,48 @@ pub struct ExtensionManifest {
     pub command_tools: Vec<String>,
     /// What is odd about it, but no reason to set it aside.
     pub warnings: Vec<Problem>,
+}
+
+impl ExtensionManifest {
+    /// What the code says of one of its tools, with what the manifest says over it.
+    pub fn over(&self, said: &Value) -> Value {
+        let mut data = said.clone();
+        let name = said.get("name").and_then(Value::as_str).unwrap_or_default();
+        if let Some(fields) = self.metadata.get(name)
+            && let Some(own) = data.as_object_mut()
+        {
+            for (key, value) in fields {
+                // Two names of one field would contradict each other.
+                for other in other_names(key) {
+                    own.remove(*other);
+                }
+                own.insert(key.clone(), value.clone());
+            }
+        }
+        data
+    }
+
+    /// What is known of its tools before its code runs, for an extension that waits to be woken.
+    pub fn asleep(&self) -> Vec<Value> {
+        let names: BTreeSet<&String> = self.wakes.iter().chain(self.metadata.keys()).collect();
+        let description =
+            format!("A tool of the extension {}, which says nothing of it before its first call.", self.name);
+        names.into_iter().map(|name| json!({"name": name, "description": description})).collect()
+    }
+}
+
+/// What else a field is called.
+fn other_names(key: &str) -> &'static [&'static str] {
+    match key {
+        "risk" => &["riskTier"],
+        "riskTier" => &["risk"],
+        "mutates" => &["mutating"],
+        "mutating" => &["mutates"],
+        "parameters" => &["inputSchema"],
+        "inputSchema" => &["parameters"],
+        "readOnly" => &["mutates", "mutating"],
+        _ => &[],
+    }
 }
 
 /// Reads a manifest.
@@ -76,7 +120,8 @@ impl Reader<'_> {
         let events = self.texts("activationEvents");
         let wakes: BTreeSet<String> =
             events.iter().filter_map(|event| event.strip_prefix(ON_TOOL)).map(str::to_owned).collect();
-        let is_lazy = !wakes.is_empty() && !events.iter().any(|event| AT_ONCE.contains(&event.as_str()));
+        let runtime = self.runtime(&wakes);
+        let is_woken = !wakes.is_empty() && !events.iter().any(|event| AT_ONCE.contains(&event.as_str()));
         let command_tools = self.texts("commandTools");
         let main = self.text("main").or_else(|| command_tools.is_empty().then(|| MAIN.to_owned()));
         let warnings = LATER.iter().filter(|key| self.root.contains_key(**key)).map(|key| {
@@ -87,27 +132,39 @@ impl Reader<'_> {
                 "declare it in the settings".to_owned(),
             )
         });
-        let runtime = self.root.contains_key("runtime").then(|| {
-            let text = "\"runtime\" is ignored: an extension's code runs in haft's own engine".to_owned();
-            let fix =
-                "put what needs packages into a tool of a folder that \"commandTools\" names".to_owned();
-            self.from.problem(self.lines.line("/runtime"), text, fix)
-        });
-        let warnings = warnings.chain(runtime).collect();
+        let warnings = warnings.collect();
         ExtensionManifest {
+            // Under a runtime of the user's nothing of it runs before a call of one of its tools was allowed.
+            is_lazy: is_woken || runtime.is_some(),
+            runtime,
             name: self.text("name").filter(|name| !name.trim().is_empty()).unwrap_or_else(|| id.clone()),
             id,
             version: self.text("version").unwrap_or_default(),
             description: self.text("description").unwrap_or_default(),
             main,
             permissions: self.texts("permissions").into_iter().collect(),
-            is_lazy,
             wakes,
             metadata: self.metadata(),
             mutates: self.texts("toolMutateCapabilities").into_iter().collect(),
             command_tools,
             warnings,
         }
+    }
+
+    /// What its main file runs under.
+    fn runtime(&mut self, wakes: &BTreeSet<String>) -> Option<JsRuntime> {
+        let given = self.root.get("runtime").filter(|given| !given.is_null())?;
+        let Ok(runtime) = serde_json::from_value(given.clone()) else {
+            let text = "\"runtime\" names no runtime for JavaScript";
+            self.fault("/runtime", text, "write \"node\", \"deno\" or \"bun\", or leave it out");
+            return None;
+        };
+        let is_silent = wakes.is_empty() && self.at("/contributes/toolMetadata").is_none();
+        if is_silent {
+            let text = "an extension with a \"runtime\" has no tools but those that its manifest names";
+            self.fault("/runtime", text, "add \"contributes\": {\"toolMetadata\": [{\"id\": \"…\", …}]}");
+        }
+        Some(runtime)
     }
 
     /// `contributes.toolMetadata`: a list whose entries have an `id`, or a table by id.
@@ -245,20 +302,49 @@ mod tests {
     }
 
     #[test]
+    fn one_under_a_runtime_is_known_by_its_manifest_alone() {
+        let manifest = read(
+            r#"{"runtime": "bun", "activationEvents": ["onStartupFinished"],
+                "contributes": {"toolMetadata": [{"id": "one", "description": "d"}]}}"#,
+        )
+        .unwrap();
+        assert_eq!((manifest.runtime, manifest.is_lazy), (Some(JsRuntime::Bun), true));
+    }
+
+    #[test]
+    fn what_it_says_of_a_tool_holds_over_what_the_code_says() {
+        let manifest = read(
+            r#"{"name": "Pack", "activationEvents": ["onTool:two"],
+                "contributes": {"toolMetadata": {"one": {"description": "m", "riskTier": "safe", "readOnly": true}}}}"#,
+        )
+        .unwrap();
+        let said =
+            json!({"name": "one", "description": "c", "risk": "destructive", "mutating": true, "icon": "i"});
+        let expected =
+            json!({"name": "one", "description": "m", "riskTier": "safe", "readOnly": true, "icon": "i"});
+        assert_eq!(manifest.over(&said), expected);
+        let other = json!({"name": "other", "risk": "safe"});
+        assert_eq!(manifest.over(&other), other);
+        let names: Vec<Value> = manifest.asleep().iter().map(|tool| tool["name"].clone()).collect();
+        assert_eq!(names, ["one", "two"]);
+        assert!(manifest.asleep()[0]["description"].as_str().unwrap().contains("the extension Pack"));
+    }
+
+    #[test]
     fn faults_have_their_line() {
         for (text, line, says) in [
             ("{\n,}", 2, "not valid JSON"),
             ("[]", 1, "one JSON object"),
             ("{\n\"main\": 3}", 2, "\"main\" must be a string"),
             ("{\"name\": \"a\",\n\"permissions\": [1]}", 2, "list of strings"),
+            ("{\n\"runtime\": \"python\"}", 2, "names no runtime"),
+            ("{\n\"runtime\": \"node\"}", 2, "no tools but those that its manifest names"),
             ("{\"contributes\": {\n\"toolMetadata\": [\n{\"description\": \"d\"}]}}", 3, "has no \"id\""),
         ] {
             let problem = read(text).unwrap_err().remove(0);
             assert_eq!(problem.line, Some(line), "{text}");
             assert!(problem.text.contains(says), "{text}: {problem}");
         }
-        for odd in ["mcpServers", "runtime"] {
-            assert_eq!(read(&format!("{{\n\"{odd}\": {{}}}}")).unwrap().warnings[0].line, Some(2), "{odd}");
-        }
+        assert_eq!(read("{\n\"mcpServers\": {}}").unwrap().warnings[0].line, Some(2));
     }
 }

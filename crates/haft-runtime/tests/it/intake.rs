@@ -1,8 +1,8 @@
 //! From a model's text to the input that runs.
 
 use crate::kit::{Listener, log_of, probe};
-use haft_core::{Input, Outcome, Request};
-use haft_runtime::LogEntry;
+use haft_core::{AnyTool, Bound, BoxFuture, Failure, Input, Outcome, Request, Spec};
+use haft_runtime::{LogEntry, Registrar};
 use haft_test::Harness;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
-use tokio::sync::mpsc::unbounded_channel;
+use tokio::sync::{Semaphore, mpsc::unbounded_channel};
 
 /// A tool that says its input back, and how often it ran.
 fn echo(kit: &Harness, name: &str, schema: Value) -> Arc<AtomicUsize> {
@@ -286,4 +286,47 @@ async fn a_schema_that_nobody_could_be_sent_sets_its_tool_aside_by_name() {
     let tool = probe("odd").with(|spec| spec.with_input_schema(union)).run(|_, _| async { Ok("") });
     let error = kit.catalogue().register(tool, "somebody").err().unwrap().to_string();
     assert!(error.contains("\"odd\"") && error.contains("takes no object"), "{error}");
+}
+
+/// A tool that has to be asked about its input before that is bound.
+struct Asked {
+    tool: Arc<dyn AnyTool>,
+    /// It answers once there is a permit.
+    bell: Arc<Semaphore>,
+    answers: AtomicUsize,
+}
+
+impl AnyTool for Asked {
+    fn spec(&self) -> &Arc<Spec> {
+        self.tool.spec()
+    }
+
+    fn consult(self: Arc<Self>, _: Arc<Value>) -> Option<BoxFuture<'static, ()>> {
+        Some(Box::pin(async move {
+            drop(self.bell.acquire().await);
+            self.answers.fetch_add(1, Ordering::SeqCst);
+        }))
+    }
+
+    fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {
+        if self.answers.load(Ordering::SeqCst) == 0 {
+            return Err(Failure::invalid("nobody waited for its word"));
+        }
+        Arc::clone(&self.tool).bind(input)
+    }
+}
+
+#[tokio::test]
+async fn a_tools_own_word_is_waited_for_beside_others_also_where_the_tool_is_wrapped() {
+    let kit = Harness::new();
+    let bell = Arc::new(Semaphore::new(0));
+    let tool = probe("asked").run(|_, _| async { Ok("ran".to_owned()) });
+    kit.register(Arc::new(Asked { tool, bell: Arc::clone(&bell), answers: AtomicUsize::new(0) }));
+    let by = Registrar::Official("settings".to_owned());
+    kit.catalogue().wrap("asked", &by, |tool| tool).unwrap().keep();
+    let running = kit.executor().submit(kit.session(), Request::new("asked", "{}"));
+    // One thread for all: what blocked it would never be let go.
+    let ringing = async { bell.add_permits(1) };
+    let (ended, ()) = tokio::join!(running, ringing);
+    assert!(ended.outcome.is_completed(), "{}", ended.output.joined_text());
 }

@@ -1,8 +1,9 @@
 //! The JavaScript engine of one child: it runs one script, or one module, and what stands around it.
 
 use super::{
+    AROUND_MODULES, AROUND_SCRIPTS,
     line::{self, Incoming, Stopper},
-    modules::{ModuleFiles, code_of},
+    modules::ModuleFiles,
     place::Places,
     strip, url,
 };
@@ -18,13 +19,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What stands around every script.
-const PRELUDE: &str = include_str!("prelude.js");
-/// Its name in stacks, which leads to no line of a script.
+/// Names in stacks that lead to no line of a script.
 const PRELUDE_NAME: &str = "haft:prelude";
-/// What stands around modules besides.
-const MODULES: &str = include_str!("modules.js");
 const MODULES_NAME: &str = "haft:modules";
+/// Longer files are stripped by each child again.
+const STRIPPED_MAX_BYTES: usize = 4 << 20;
 /// How deep the engine's own calls may go; its thread has more.
 const STACK_MAX_BYTES: usize = 8 << 20;
 /// What is said where not even a failure can be put together.
@@ -54,8 +53,8 @@ struct Kit {
     settle: Held,
     script: Held,
     failed: Held,
-    /// The prelude's means, for what stands around modules.
-    means: Persistent<Object<'static>>,
+    /// Takes a module over, once it has begun.
+    loaded: Held,
 }
 
 impl Engine {
@@ -108,13 +107,13 @@ impl Engine {
                 let done = call(&ctx, &self.kit.receive, (text,));
                 self.report(&ctx, done);
             }),
-            Incoming::Order(order) => match &*order {
-                Order::Run { file, bounds } => self.run(file, *bounds),
-                Order::Save { file } => match strip::returning(file) {
+            Incoming::Order(order) => match *order {
+                Order::Run { file, bounds } => self.run(&file, bounds),
+                Order::Save { file } => match strip::returning(&file) {
                     Ok(text) => line::say(&json!({"say": "done", "id": 0, "value": text}).to_string()),
                     Err(fault) => self.refuse(&fault),
                 },
-                Order::Load { .. } => self.load(&order),
+                order @ Order::Load { .. } => self.load(order),
                 // The others are the prelude's, and a stop is seen before the next turn.
                 _ => {}
             },
@@ -145,20 +144,21 @@ impl Engine {
     }
 
     /// Loads the module that an order is about.
-    fn load(&self, order: &Order) {
-        let Order::Load { files, entry, .. } = order else { return };
-        let modules = ModuleFiles::new(files.clone(), Rc::clone(&self.places));
-        let Some(file) = files.iter().find(|file| file.path == *entry) else {
-            let text = format!("there is no file {entry}");
-            return self.refuse(&Fault { text, ..Fault::default() });
-        };
-        let code = match code_of(file, &self.places) {
-            Ok(code) => code,
+    fn load(&self, order: Order) {
+        let Order::Load { files, stripped, entry, form, about, bounds } = order else { return };
+        let modules = ModuleFiles::new(files, stripped, Rc::clone(&self.places));
+        let code = match modules.code(&entry) {
+            Ok(Some(code)) => code,
+            Ok(None) => {
+                let text = format!("there is no file {entry}");
+                return self.refuse(&Fault { text, ..Fault::default() });
+            }
             Err(fault) => return self.refuse(&fault),
         };
         self.runtime.set_loader(modules.clone(), modules.clone());
+        let told = json!({"form": form, "about": about, "bounds": bounds}).to_string();
         self.context.with(|ctx| {
-            let done = self.begin(&ctx, (entry, code), order);
+            let done = self.begin(&ctx, (&entry, code), told);
             match modules.fault() {
                 Some(fault) if done.is_err() => {
                     drop(ctx.catch());
@@ -167,21 +167,23 @@ impl Engine {
                 _ => self.report(&ctx, done),
             }
         });
+        // Before it is said that the module was loaded, for which a job is still to run.
+        let files = modules.made();
+        let made = json!({"say": "stripped", "files": files}).to_string();
+        if !files.is_empty() && made.len() <= STRIPPED_MAX_BYTES {
+            line::say(&made);
+        }
     }
 
     fn begin<'js>(
         &self,
         ctx: &Ctx<'js>,
         (entry, code): (&str, String),
-        order: &Order,
+        told: String,
     ) -> rquickjs::Result<()> {
         let (module, promise) = Module::declare(ctx.clone(), entry, code)?.eval()?;
         let namespace = module.namespace()?;
-        let setup: Function<'js> = ctx.eval_with_options(MODULES, named(MODULES_NAME))?;
-        let means = self.kit.means.clone().restore(ctx)?;
-        let made: Object<'js> = setup.call((means,))?;
-        let loaded: Function<'js> = made.get("loaded")?;
-        loaded.call::<_, Value<'js>>((promise, namespace, json!(order).to_string())).map(drop)
+        call(ctx, &self.kit.loaded, (promise, namespace, told))
     }
 
     /// Runs what waits for its turn: the parts of the script behind each `await`.
@@ -245,8 +247,11 @@ impl Engine {
 impl Kit {
     fn load<'js>(ctx: &Ctx<'js>, places: &Rc<RefCell<Places>>, random: Random) -> rquickjs::Result<Self> {
         let native = native(ctx, Rc::clone(places), random)?;
-        let prelude: Function<'js> = ctx.eval_with_options(PRELUDE, named(PRELUDE_NAME))?;
+        let prelude: Function<'js> = ctx.eval_with_options(AROUND_SCRIPTS, named(PRELUDE_NAME))?;
         let made: Object<'js> = prelude.call((native,))?;
+        // While the child waits for its work, and before anything of a stranger's runs.
+        let modules: Function<'js> = ctx.eval_with_options(AROUND_MODULES, named(MODULES_NAME))?;
+        let around: Object<'js> = modules.call((made.get::<_, Object<'js>>("kit")?,))?;
         let held = |name: &str| {
             let function: Function<'js> = made.get(name)?;
             Ok::<_, rquickjs::Error>(Persistent::save(ctx, function))
@@ -260,7 +265,7 @@ impl Kit {
             settle: held("settle")?,
             script: held("script")?,
             failed: held("failed")?,
-            means: Persistent::save(ctx, made.get::<_, Object<'js>>("kit")?),
+            loaded: Persistent::save(ctx, around.get::<_, Function<'js>>("loaded")?),
         })
     }
 }

@@ -21,6 +21,10 @@ use std::{
 
 /// The variable that makes a program the child, and says how many bytes of memory a script may use.
 pub(crate) const ENGINE: &str = "HAFT_SCRIPT_ENGINE";
+/// What stands around every script.
+pub(crate) const AROUND_SCRIPTS: &str = include_str!("prelude.js");
+/// What stands around modules besides.
+pub(crate) const AROUND_MODULES: &str = include_str!("modules.js");
 /// The parser recurses, and so does what the engine calls by itself.
 const STACK_BYTES: usize = 64 << 20;
 /// How many orders wait here; the others wait in the pipe.
@@ -70,8 +74,7 @@ fn serve(
 ) {
     let memory = usize::try_from(memory).unwrap_or(usize::MAX);
     let Ok(engine) = engine::Engine::new(memory, stopper, random) else { std::process::exit(NO_START) };
-    let layers: Vec<&str> = confined.layers.iter().map(|layer| layer.name()).collect();
-    line::say(&json!({"say": "ready", "layers": layers, "gaps": confined.gaps}).to_string());
+    line::say(&json!({"say": "ready", "gaps": confined.gaps}).to_string());
     engine.serve(orders);
     // Without tearing anything down: the system does.
     std::process::exit(0);

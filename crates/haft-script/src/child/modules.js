@@ -1,5 +1,5 @@
 // What stands around modules: tools that a file exports, and extensions that register theirs. It is read after the
-// prelude and has its means. What is declared here is the module's word; haft checks it and decides what it may do.
+// prelude, before any module, and has its means. What is declared here is the module's word; haft checks it and decides what it may do.
 (function (kit) {
   "use strict";
   const { send, quote, encoded, describe, show, log, failed, ask, toolsOf, addTimer, abortWith, AbortController } = kit;

@@ -3,10 +3,13 @@
 //! There is nothing but the module's own folder. A package that is named gives no more than the wrappers that tool
 //! authors write around their definitions, which change nothing.
 
-use super::{place::Places, strip};
+use super::{
+    place::{PlaceMap, Places},
+    strip,
+};
 use crate::{
     endings::{bare, ways},
-    wire::{Fault, SourceFile},
+    wire::{Fault, SourceFile, StrippedFile},
 };
 use rquickjs::{
     Ctx, Error, Module, Result,
@@ -28,14 +31,23 @@ const OLDER_AFTER: &str = "\nexport default module.exports;\n";
 #[derive(Clone)]
 pub(super) struct ModuleFiles {
     files: Rc<Vec<SourceFile>>,
+    /// What another child has stripped.
+    stripped: Rc<Vec<StrippedFile>>,
+    /// What this one did.
+    made: Rc<RefCell<Vec<StrippedFile>>>,
     places: Rc<RefCell<Places>>,
     /// The first of what can't be read.
     fault: Rc<RefCell<Option<Fault>>>,
 }
 
 impl ModuleFiles {
-    pub(super) fn new(files: Vec<SourceFile>, places: Rc<RefCell<Places>>) -> Self {
-        Self { files: Rc::new(files), places, fault: Rc::default() }
+    pub(super) fn new(
+        files: Vec<SourceFile>,
+        stripped: Vec<StrippedFile>,
+        places: Rc<RefCell<Places>>,
+    ) -> Self {
+        let (files, stripped) = (Rc::new(files), Rc::new(stripped));
+        Self { files, stripped, made: Rc::default(), places, fault: Rc::default() }
     }
 
     /// What is wrong with a file that was imported.
@@ -43,23 +55,37 @@ impl ModuleFiles {
         self.fault.borrow_mut().take()
     }
 
-    fn find(&self, path: &str) -> Option<&SourceFile> {
-        self.files.iter().find(|file| file.path == path)
+    /// What was stripped since the last look.
+    pub(super) fn made(&self) -> Vec<StrippedFile> {
+        self.made.take()
     }
-}
 
-/// What the engine runs of a file.
-///
-/// # Errors
-/// What is wrong with it.
-pub(super) fn code_of(file: &SourceFile, places: &RefCell<Places>) -> std::result::Result<String, Fault> {
-    if has_ending(&file.path, "json") {
-        return Ok(format!("export default {};", file.text));
+    /// What the engine runs of a file; none where there is no such file.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn code(&self, path: &str) -> std::result::Result<Option<String>, Fault> {
+        if let Some(known) = self.stripped.iter().find(|file| file.path == path) {
+            self.places.borrow_mut().add(path, PlaceMap::of_numbers(&known.places));
+            return Ok(Some(known.code.clone()));
+        }
+        let Some(file) = self.files.iter().find(|file| file.path == path) else { return Ok(None) };
+        if has_ending(path, "json") {
+            return Ok(Some(format!("export default {};", file.text)));
+        }
+        let stripped = strip::module(file)?;
+        let places = stripped.map.numbers();
+        self.places.borrow_mut().add(path, stripped.map);
+        let is_older = !stripped.is_module && file.text.contains("exports");
+        let code =
+            if is_older { format!("{OLDER_BEFORE}{}{OLDER_AFTER}", stripped.code) } else { stripped.code };
+        self.made.borrow_mut().push(StrippedFile { path: path.to_owned(), code: code.clone(), places });
+        Ok(Some(code))
     }
-    let stripped = strip::module(file)?;
-    places.borrow_mut().add(&file.path, stripped.map);
-    let is_older = !stripped.is_module && file.text.contains("exports");
-    Ok(if is_older { format!("{OLDER_BEFORE}{}{OLDER_AFTER}", stripped.code) } else { stripped.code })
+
+    fn has(&self, path: &str) -> bool {
+        self.files.iter().any(|file| file.path == path) || self.stripped.iter().any(|file| file.path == path)
+    }
 }
 
 impl Resolver for ModuleFiles {
@@ -82,7 +108,7 @@ impl Resolver for ModuleFiles {
         let Some(path) = joined(base, name) else { return wrong("it leads out of the module's folder") };
         // Written with the ending that it would have had, once it was compiled.
         let compiled = bare(&path).map(|bare| format!("{bare}.ts"));
-        let found = ways(&path).into_iter().chain(compiled).find(|path| self.find(path).is_some());
+        let found = ways(&path).into_iter().chain(compiled).find(|path| self.has(path));
         found.map_or_else(|| wrong("there is no such file in the module's folder"), Ok)
     }
 }
@@ -97,9 +123,9 @@ impl Loader for ModuleFiles {
         if name == SHAPES {
             return Module::declare(ctx.clone(), name, SHAPES_CODE);
         }
-        let Some(file) = self.find(name) else { return Err(Error::new_loading(name)) };
-        match code_of(file, &self.places) {
-            Ok(code) => Module::declare(ctx.clone(), name, code),
+        match self.code(name) {
+            Ok(Some(code)) => Module::declare(ctx.clone(), name, code),
+            Ok(None) => Err(Error::new_loading(name)),
             Err(fault) => {
                 let error = Error::new_loading_message(name, fault.text.as_str());
                 self.fault.borrow_mut().get_or_insert(fault);

@@ -22,6 +22,25 @@ impl PlaceMap {
         Self { tokens, down: 0, inserted: None }
     }
 
+    /// One that was told as numbers, four for each piece.
+    pub(super) fn of_numbers(numbers: &[u32]) -> Self {
+        let (pieces, _) = numbers.as_chunks::<4>();
+        Self::new(
+            pieces
+                .iter()
+                .map(|[line, column, from_line, from]| ((*line, *column), (*from_line, *from)))
+                .collect(),
+        )
+    }
+
+    /// As numbers, for what stands where it was printed.
+    pub(super) fn numbers(&self) -> Vec<u32> {
+        self.tokens
+            .iter()
+            .flat_map(|((line, column), (from_line, from))| [*line, *column, *from_line, *from])
+            .collect()
+    }
+
     /// What runs stands so many lines further down.
     pub(super) fn moved_down(&mut self, lines: u32) {
         self.down = self.down.saturating_add(lines);
@@ -78,6 +97,15 @@ fn frame_place(frame: &str) -> Option<(&str, u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_map_is_the_same_when_it_was_told_as_numbers() {
+        let map = PlaceMap::new(vec![((0, 0), (4, 2)), ((2, 7), (9, 0))]);
+        assert_eq!(map.numbers(), [0, 0, 4, 2, 2, 7, 9, 0]);
+        assert_eq!(PlaceMap::of_numbers(&map.numbers()).place(3, 9), map.place(3, 9));
+        // Numbers that are no piece are left out.
+        assert_eq!(PlaceMap::of_numbers(&[0, 0, 4]).place(1, 1), None);
+    }
 
     #[test]
     fn the_first_frame_of_the_script_counts() {

@@ -9,6 +9,6 @@ mod signature;
 mod tool;
 
 pub use saved::{SavedScript, saved_script};
-pub(crate) use search::{described, found};
+pub(crate) use search::{called, described, found};
 pub use settings::CodeSettings;
 pub use tool::{CODE_TOOL, SCRIPT_NAME, code_tool};

@@ -135,7 +135,7 @@ impl<'a> ScriptRun<'a> {
             Word::Ask { id, what, name, input, .. } => return self.ask(id, (&what, &name), input),
             Word::Done { value, is_nothing, .. } => return Some(ScriptEnd::Returned { value, is_nothing }),
             Word::Failed { fault, .. } => return Some(ScriptEnd::Threw(fault)),
-            Word::Ready { .. } | Word::Event { .. } => {}
+            Word::Ready { .. } | Word::Stripped { .. } | Word::Event { .. } => {}
         }
         None
     }
@@ -182,13 +182,13 @@ impl<'a> ScriptRun<'a> {
                 let call = self.cx.nested.call(request);
                 self.running.push(Box::pin(async move { (id, call.await) }));
             }
-            Err(error) => self.guest.tell(&Order::Answer { id, value: Value::Null, error: Some(error) }),
+            Err(error) => self.guest.tell(&Order::answer(id, Err(error))),
         }
         None
     }
 
     fn request(&self, name: &[String], input: &Value) -> Result<Request, Refused> {
-        let name = self.resolved(name);
+        let name = search::called(&self.tools, name);
         let known = self.tools.iter().find(|(known, _)| **known == *name);
         if name == CODE_TOOL || known.is_some_and(|(_, spec)| !spec.code_mode) {
             let text = format!("{name} can't be called from inside a script; call it by itself");
@@ -204,15 +204,6 @@ impl<'a> ScriptRun<'a> {
         Ok(Request::new(name, input.to_string()))
     }
 
-    /// The tool that a name of several parts leads to.
-    fn resolved(&self, parts: &[String]) -> String {
-        let is_known = |name: &String| self.tools.iter().any(|(known, _)| **known == **name);
-        let ways = ["__", "_", "."].map(|between| parts.join(between));
-        let known = ways.iter().find(|name| is_known(name));
-        let [first, ..] = &ways;
-        known.unwrap_or(first).clone()
-    }
-
     /// A call of another tool that does what was asked for, where there is such a tool.
     fn helper(&self, tool: &str, input: Value) -> Option<Request> {
         let is_there = self.tools.iter().any(|(name, _)| **name == *tool);
@@ -220,33 +211,26 @@ impl<'a> ScriptRun<'a> {
     }
 
     fn give(&self, id: u64, value: Value) -> Option<ScriptEnd> {
-        self.guest.tell(&Order::Answer { id, value, error: None });
+        self.guest.tell(&Order::answer(id, Ok(value)));
         None
     }
 
     /// Hands a call's end to the script.
     fn answer(&mut self, id: u64, ended: Ended) -> Option<ScriptEnd> {
-        if !ended.outcome.is_completed() {
-            self.failed_calls = self.failed_calls.saturating_add(1);
+        if ended.outcome.is_completed() {
+            let value = self.value(ended);
+            return self.give(id, value);
         }
-        match ended.outcome {
-            Outcome::Completed => {
-                let value = self.value(ended);
-                self.give(id, value)
-            }
-            Outcome::Denied { why, feedback: None } if why.gate == USER_GATE => {
-                Some(ScriptEnd::Refused(ended.tool))
-            }
-            outcome => {
-                let kind = match &outcome {
-                    Outcome::Failed { kind } => json!(kind).as_str().unwrap_or("failed").to_owned(),
-                    other => other.name().to_owned(),
-                };
-                let error = refused(Some(ended.tool.to_string()), &kind, ended.output.joined_text());
-                self.guest.tell(&Order::Answer { id, value: Value::Null, error: Some(error) });
-                None
-            }
+        self.failed_calls = self.failed_calls.saturating_add(1);
+        let is_by_person = matches!(
+            &ended.outcome,
+            Outcome::Denied { why, feedback: None } if why.gate == USER_GATE
+        );
+        if is_by_person {
+            return Some(ScriptEnd::Refused(ended.tool));
         }
+        self.guest.tell(&Order::answer(id, Err(Refused::of_ended(&ended))));
+        None
     }
 
     /// What a call gives its script: data where there is some, else the text. Pictures stay outside.

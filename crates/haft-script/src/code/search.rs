@@ -17,6 +17,15 @@ pub(crate) fn found(session: &dyn SessionView, tools: &[(Arc<str>, Arc<Spec>)], 
     json!({"tools": best, "more": more})
 }
 
+/// The name that the parts of a call lead to: that of a tool where there is one, as `tools.mcp.github.list`.
+pub(crate) fn called(tools: &[(Arc<str>, Arc<Spec>)], parts: &[String]) -> String {
+    let is_known = |name: &String| tools.iter().any(|(known, _)| **known == **name);
+    let ways = ["__", "_", "."].map(|between| parts.join(between));
+    let known = ways.iter().find(|name| is_known(name));
+    let [first, ..] = &ways;
+    known.unwrap_or(first).clone()
+}
+
 /// One tool in full; a text that says so where there is none.
 pub(crate) fn described(tools: &[(Arc<str>, Arc<Spec>)], name: &str) -> Value {
     match tools.iter().find(|(known, _)| **known == *name) {
@@ -67,6 +76,14 @@ mod tests {
             let more = names.len().saturating_sub(most);
             (names.into_iter().take(most).collect(), more)
         }
+    }
+
+    #[test]
+    fn parts_of_a_name_lead_to_the_tool_that_is_there() {
+        let parts = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(called(&tools(), &parts("find node")), "find_node");
+        assert_eq!(called(&tools(), &parts("x")), "x");
+        assert_eq!(called(&tools(), &parts("a b")), "a__b");
     }
 
     #[test]

@@ -4,11 +4,13 @@
 //! reaches everything by calls of its own inside its call, each judged by itself.
 
 use super::lent_tools::{FETCH, READ, fetch, read_text};
-use crate::{code::CODE_TOOL, wire::Refused};
+use crate::{
+    code::{CODE_TOOL, called, described, found},
+    wire::Refused,
+};
 use futures::FutureExt as _;
 use haft_core::{
-    BoxFuture, Cx, Ended, Failure, FailureKind, FileChange, Outcome, PathArg, Request, Spec, WriteMode,
-    content_hash,
+    BoxFuture, Cx, Ended, Failure, FailureKind, FileChange, PathArg, Request, Spec, WriteMode, content_hash,
 };
 use serde_json::{Value, json};
 use std::{
@@ -96,17 +98,14 @@ impl Lent {
             other => Err(Failure::invalid(format!("a tool of a module isn't lent {other}"))),
         };
         answer.unwrap_or_else(|failure| {
-            let error = refused(None, &failure);
+            let error = Refused::of_failure(&failure);
             Box::pin(std::future::ready(Err(error)))
         })
     }
 
     fn tool(&self, name: &[String], input: &Value) -> Result<Answer, Failure> {
-        let known = |name: &str| self.tools.iter().find(|(known, _)| **known == *name);
-        let ways = ["__", "_", "."].map(|between| name.join(between));
-        let found = ways.iter().find_map(|name| known(name));
-        let asked = ways.first().map(String::as_str).unwrap_or_default();
-        let name = found.map_or(asked, |(name, _)| &**name);
+        let name = called(&self.tools, name);
+        let found = self.tools.iter().find(|(known, _)| **known == *name);
         self.require_calls()?;
         if *name == *self.own || name == CODE_TOOL || found.is_some_and(|(_, spec)| !spec.code_mode) {
             return Err(denied(format!("{name} can't be called from inside this tool")));
@@ -160,7 +159,7 @@ impl Lent {
                 let (text, modified) = read_text(files.as_ref(), &at)?;
                 Ok(json!({"text": text, "modified": modified}))
             });
-            read.await.map_err(|failure| refused(None, &failure))
+            read.await.map_err(|failure| Refused::of_failure(&failure))
         }))
     }
 
@@ -185,7 +184,7 @@ impl Lent {
                 let change = files.write(&at, content.as_bytes(), &mode)?;
                 Ok((at, change))
             });
-            let (at, change) = written.await.map_err(|failure| refused(None, &failure))?;
+            let (at, change) = written.await.map_err(|failure| Refused::of_failure(&failure))?;
             cx.file_changed(&at);
             changed.lock().unwrap_or_else(PoisonError::into_inner).push(change);
             Ok(Value::Null)
@@ -212,7 +211,7 @@ impl Lent {
             return Ok(self.call(Request::new(FETCH, json!({"url": url}).to_string())));
         }
         let cx = self.cx.clone();
-        Ok(Box::pin(async move { fetch(&cx, &url).await.map_err(|failure| refused(None, &failure)) }))
+        Ok(Box::pin(async move { fetch(&cx, &url).await.map_err(|failure| Refused::of_failure(&failure)) }))
     }
 
     fn has_read(&self, path: &str) -> Answer {
@@ -224,8 +223,8 @@ impl Lent {
         self.require_calls()?;
         let query = input.as_str().unwrap_or_default();
         let found = match what {
-            "search" => crate::code::found(self.cx.session.as_ref(), &self.tools, query),
-            _ => crate::code::described(&self.tools, query),
+            "search" => found(self.cx.session.as_ref(), &self.tools, query),
+            _ => described(&self.tools, query),
         };
         Ok(ready(found))
     }
@@ -237,19 +236,11 @@ impl Lent {
 
 /// What a call gives its module.
 fn given(ended: Ended) -> Result<Value, Refused> {
-    match &ended.outcome {
-        Outcome::Completed => {
-            let text = ended.output.joined_text();
-            Ok(ended.output.structured.unwrap_or_else(|| Value::from(text)))
-        }
-        outcome => {
-            let kind = match outcome {
-                Outcome::Failed { kind } => json!(kind).as_str().unwrap_or("failed").to_owned(),
-                other => other.name().to_owned(),
-            };
-            Err(Refused { text: ended.output.joined_text(), tool: Some(ended.tool.to_string()), kind })
-        }
+    if !ended.outcome.is_completed() {
+        return Err(Refused::of_ended(&ended));
     }
+    let text = ended.output.joined_text();
+    Ok(ended.output.structured.unwrap_or_else(|| Value::from(text)))
 }
 
 fn ready(value: Value) -> Answer {
@@ -258,9 +249,4 @@ fn ready(value: Value) -> Answer {
 
 fn denied(text: String) -> Failure {
     Failure::new(FailureKind::Permission, text)
-}
-
-pub(crate) fn refused(tool: Option<String>, failure: &Failure) -> Refused {
-    let kind = json!(failure.kind).as_str().unwrap_or("failed").to_owned();
-    Refused { text: failure.text.clone(), tool, kind }
 }

@@ -100,7 +100,7 @@ async fn pass_on(mut guest: Guest, calls: Arc<Calls>, over: Cancel) {
         let (id, is_last) = match &word {
             Word::Ask { call, .. } | Word::Event { call, .. } => (*call, false),
             Word::Done { id, .. } | Word::Failed { id, .. } => (*id, *id != OWN),
-            Word::Log { .. } | Word::Ready { .. } => (OWN, false),
+            Word::Log { .. } | Word::Ready { .. } | Word::Stripped { .. } => (OWN, false),
         };
         let sender = {
             let mut open = lock(&calls.open);

@@ -4,9 +4,11 @@
 mod apart;
 mod declare;
 mod extension;
+mod kept;
 mod lend;
 mod lent_tools;
 mod live;
+mod load;
 mod result;
 mod run;
 mod source;
@@ -19,6 +21,6 @@ pub use extension::{
     tightened,
 };
 pub use lent_tools::lent_tools;
+pub(crate) use load::answered;
 pub use source::{Discovered, ScriptModule, discover, load_main, load_module};
-pub(crate) use tool::answered;
 pub use tool::{ModuleTool, ScriptTool};

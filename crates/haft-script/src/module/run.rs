@@ -1,10 +1,6 @@
 //! One call of a module's function: what it asks for is given, what it says is passed on, and its end.
 
-use super::{
-    declare::BOUNDS,
-    lend::{Lent, refused},
-    live::Live,
-};
+use super::{lend::Lent, live::Live, load::BOUNDS};
 use crate::wire::{Fault, Order, Refused, Word};
 use futures::{StreamExt as _, stream::FuturesUnordered};
 use haft_core::{BoxFuture, Cx, Failure, FailureKind, Progress};
@@ -68,7 +64,7 @@ impl ModuleCall<'_> {
                     let most = usize::try_from(BOUNDS.at_once).unwrap_or(usize::MAX);
                     if limit.is_some() || giving.len() >= most {
                         let failure = Failure::new(FailureKind::Cancelled, "the call is ending");
-                        self.answer(id, Err(refused(None, &failure)));
+                        self.answer(id, Err(Refused::of_failure(&failure)));
                     } else {
                         let giving_one = self.lent.give(&what, &name, &input);
                         giving.push(Box::pin(async move { (id, giving_one.await) }));
@@ -81,18 +77,14 @@ impl ModuleCall<'_> {
                 Heard::Word(Word::Failed { fault, .. }) if limit.is_none() => return Err(failure(&fault)),
                 Heard::Word(Word::Done { .. } | Word::Failed { .. }) => return Err(Failure::cancelled()),
                 Heard::TooLate => return Err(Failure::cancelled().diagnose(DEAF)),
-                Heard::Word(Word::Log { .. } | Word::Ready { .. }) => {}
+                Heard::Word(Word::Log { .. } | Word::Ready { .. } | Word::Stripped { .. }) => {}
                 Heard::Nothing => return Err(self.live.ending()),
             }
         }
     }
 
     fn answer(&self, id: u64, given: Result<Value, Refused>) {
-        let (value, error) = match given {
-            Ok(value) => (value, None),
-            Err(error) => (Value::Null, Some(error)),
-        };
-        self.live.tell(&Order::Answer { id, value, error });
+        self.live.tell(&Order::answer(id, given));
     }
 
     /// Tells people; what is for the conversation is given.

@@ -2,10 +2,10 @@
 
 use crate::{
     endings::{SOURCE_ENDINGS, bare, ways},
-    wire::SourceFile,
+    wire::{SourceFile, StrippedFile},
 };
 use haft_core::{ContentHasher, Entry, FailureKind, FileKind, Files, PathArg, RealPath};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The longest file.
 const FILE_MAX_BYTES: usize = 1 << 20;
@@ -13,13 +13,15 @@ const FILE_MAX_BYTES: usize = 1 << 20;
 const ALL_MAX_BYTES: usize = 8 << 20;
 const FILES_MAX: usize = 200;
 const DEPTH_MAX: usize = 8;
-/// How many entries of a folder of tools are looked at.
+/// How many entries of a folder of tools, or of one module's folder with all below it, are looked at.
 const ENTRIES_MAX: usize = 1_000;
+/// What would mend a module that can't be read.
+const FIX: &str = "keep only the tool's own source there: at most 200 files, 1 MiB each, UTF-8";
 /// A folder with this file holds a tool of another kind.
 const MANIFEST: &str = "tool.json";
 
 /// A module: one file, or a folder with an `index`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ScriptModule {
     /// The file or folder without its ending.
     pub name: String,
@@ -29,6 +31,8 @@ pub struct ScriptModule {
     pub hash: Arc<str>,
     pub(crate) files: Vec<SourceFile>,
     pub(crate) entry: String,
+    /// What the first child that loaded it made of them, for those after it.
+    stripped: Arc<OnceLock<Vec<StrippedFile>>>,
 }
 
 impl ScriptModule {
@@ -40,7 +44,21 @@ impl ScriptModule {
             hasher.update(format!("{} {}\0", file.path, file.text.len()).as_bytes());
             hasher.update(file.text.as_bytes());
         }
-        Self { name: name.to_owned(), shown, hash: hasher.finish(), files, entry }
+        Self { name: name.to_owned(), shown, hash: hasher.finish(), files, entry, stripped: Arc::default() }
+    }
+
+    /// Its files for a child: those to be stripped, and those that are.
+    pub(crate) fn to_load(&self) -> (Vec<SourceFile>, Vec<StrippedFile>) {
+        let stripped = self.stripped.get().cloned().unwrap_or_default();
+        let is_left = |file: &&SourceFile| !stripped.iter().any(|one| one.path == file.path);
+        let left = self.files.iter().filter(is_left).cloned().collect();
+        (left, stripped)
+    }
+
+    /// Keeps what a child made of its files.
+    pub(crate) fn keep_stripped(&self, files: Vec<StrippedFile>) {
+        let is_own = |one: &StrippedFile| self.files.iter().any(|file| file.path == one.path);
+        self.stripped.get_or_init(|| files.into_iter().filter(is_own).collect());
     }
 
     /// What it says, of its main file.
@@ -73,6 +91,14 @@ pub fn discover(files: &dyn Files, root: &RealPath, shown: &str) -> Discovered {
     let mut found = Discovered::default();
     // A folder that isn't there, or can't be read, is told of by whoever looks for tools of other kinds in it.
     let Ok(listing) = files.list(root, ENTRIES_MAX) else { return found };
+    if listing.left_out > 0 {
+        let left_out = listing.left_out;
+        let text = format!(
+            "{left_out} entries of this folder weren't looked at, since it has more than {ENTRIES_MAX}"
+        );
+        let fix = "keep only tools there, or move some to another folder of tools".to_owned();
+        found.faults.push((shown.to_owned(), text, fix));
+    }
     for entry in &listing.entries {
         let name = entry.path.file_name();
         if name.starts_with('.') || !is_source(entry) && !may_hold(files, entry) {
@@ -80,11 +106,7 @@ pub fn discover(files: &dyn Files, root: &RealPath, shown: &str) -> Discovered {
         }
         match load_module(files, &entry.path, &format!("{shown}/{name}")) {
             Ok(module) => found.modules.extend(module),
-            Err((path, text)) => {
-                let fix =
-                    "keep only the tool's own source there: at most 200 files, 1 MiB each, UTF-8".to_owned();
-                found.faults.push((path, text, fix));
-            }
+            Err((path, text)) => found.faults.push((path, text, FIX.to_owned())),
         }
     }
     found
@@ -117,13 +139,13 @@ pub fn load_module(
     let Some(entry) = index.into_iter().find(|name| files.peek(&real.join(name)).is_some()) else {
         return Ok(None);
     };
-    let mut all = Folder { files, root: &real, found: Vec::new(), bytes: 0 };
-    all.read(&real, 1).map_err(fault)?;
+    let found = Folder::read(files, &real).map_err(fault)?;
     let shown = format!("{shown}/{entry}");
-    Ok(Some(ScriptModule::new(at.file_name(), shown, (entry, all.found))))
+    Ok(Some(ScriptModule::new(at.file_name(), shown, (entry, found))))
 }
 
-/// Reads the module of an extension: all source of its folder, with the main file that its manifest names.
+/// Reads the module of an extension: all source of its folder, with the main file that its manifest names. The manifest,
+/// by name and text, is part of it as it was read, wherever its file lies.
 ///
 /// # Errors
 /// Why it can't be read.
@@ -131,13 +153,15 @@ pub fn load_main(
     files: &dyn Files,
     folder: &RealPath,
     (main, shown): (&str, &str),
+    (manifest, text): (&str, &str),
 ) -> Result<ScriptModule, String> {
-    let mut all = Folder { files, root: folder, found: Vec::new(), bytes: 0 };
-    all.read(folder, 1)?;
+    let mut found = Folder::read(files, folder)?;
+    found.retain(|file| file.path != manifest);
+    found.push(SourceFile { path: manifest.to_owned(), text: text.to_owned() });
     let bare = main.trim_start_matches("./");
-    let entry = ways(bare).into_iter().find(|path| all.found.iter().any(|file| file.path == *path));
+    let entry = ways(bare).into_iter().find(|path| found.iter().any(|file| file.path == *path));
     let entry = entry.ok_or_else(|| format!("there is no file {bare}, which \"main\" names"))?;
-    Ok(ScriptModule::new(folder.file_name(), format!("{shown}/{entry}"), (entry, all.found)))
+    Ok(ScriptModule::new(folder.file_name(), format!("{shown}/{entry}"), (entry, found)))
 }
 
 fn is_source(entry: &Entry) -> bool {
@@ -168,23 +192,39 @@ fn read(files: &dyn Files, at: &RealPath) -> Result<String, String> {
     Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned))
 }
 
+/// A folder of source being read.
 struct Folder<'a> {
     files: &'a dyn Files,
     root: &'a RealPath,
     found: Vec<SourceFile>,
     bytes: usize,
+    entries: usize,
 }
 
-impl Folder<'_> {
-    fn read(&mut self, at: &RealPath, depth: usize) -> Result<(), String> {
-        let listing = self.files.list(at, FILES_MAX).map_err(|failure| failure.text)?;
+impl<'a> Folder<'a> {
+    /// All source in it; of a folder that has more than it may nothing, since a part of a module is none.
+    fn read(files: &'a dyn Files, root: &'a RealPath) -> Result<Vec<SourceFile>, String> {
+        let mut folder = Self { files, root, found: Vec::new(), bytes: 0, entries: 0 };
+        folder.walk(root, 1)?;
+        Ok(folder.found)
+    }
+
+    fn walk(&mut self, at: &RealPath, depth: usize) -> Result<(), String> {
+        let listing = self.files.list(at, ENTRIES_MAX).map_err(|failure| failure.text)?;
+        self.entries = self.entries.saturating_add(listing.entries.len());
+        if listing.left_out > 0 || self.entries > ENTRIES_MAX {
+            return Err(format!("there are more than {ENTRIES_MAX} files and folders in {}", self.root));
+        }
         for entry in &listing.entries {
             let name = entry.path.file_name();
             if name.starts_with('.') || name == "node_modules" {
                 continue;
             }
             match entry.kind {
-                FileKind::Folder if depth < DEPTH_MAX => self.read(&entry.path, depth + 1)?,
+                FileKind::Folder if depth < DEPTH_MAX => self.walk(&entry.path, depth + 1)?,
+                FileKind::Folder => {
+                    return Err(format!("{} lies deeper than {DEPTH_MAX} folders", entry.path));
+                }
                 FileKind::File if has_ending(name) || ending_of(name) == Some("json") => {
                     self.take(&entry.path)?;
                 }
@@ -205,5 +245,40 @@ impl Folder<'_> {
             whole.strip_prefix(&self.root.absolute()).unwrap_or(&whole).trim_start_matches('/').to_owned();
         self.found.push(SourceFile { path, text });
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module() -> ScriptModule {
+        let file = |path: &str| SourceFile { path: path.to_owned(), text: format!("// {path}") };
+        ScriptModule::new(
+            "x",
+            "t/x/index.ts".to_owned(),
+            ("index.ts".to_owned(), vec![file("index.ts"), file("a.ts")]),
+        )
+    }
+
+    fn stripped(path: &str, code: &str) -> StrippedFile {
+        StrippedFile { path: path.to_owned(), code: code.to_owned(), places: Vec::new() }
+    }
+
+    #[test]
+    fn what_a_child_stripped_is_sent_in_the_place_of_its_source() {
+        let module = module();
+        let paths = |(files, stripped): (Vec<SourceFile>, Vec<StrippedFile>)| {
+            let files: Vec<String> = files.into_iter().map(|file| file.path).collect();
+            (
+                files,
+                stripped.into_iter().map(|file| format!("{}: {}", file.path, file.code)).collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(paths(module.to_load()), (vec!["a.ts".to_owned(), "index.ts".to_owned()], vec![]));
+        module.keep_stripped(vec![stripped("a.ts", "1"), stripped("stranger.ts", "2")]);
+        // A clone is the same module; the first word holds.
+        module.clone().keep_stripped(vec![stripped("a.ts", "3"), stripped("index.ts", "4")]);
+        assert_eq!(paths(module.to_load()), (vec!["index.ts".to_owned()], vec!["a.ts: 1".to_owned()]));
     }
 }

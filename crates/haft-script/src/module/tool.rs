@@ -3,12 +3,12 @@
 use super::{
     ScriptModule,
     apart::apart,
-    declare::{load, nothing_lent},
     extension::Extension,
     lend::Lent,
     live::Live,
+    load::{Loading, answered},
     result,
-    run::{ModuleCall, Returned, failure},
+    run::{ModuleCall, Returned},
 };
 use crate::{
     engine::Engine,
@@ -23,7 +23,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 use tokio::time::timeout;
@@ -57,6 +57,8 @@ pub struct ScriptTool {
     code: Code,
     /// Children of calls that were stopped, until they have tidied up.
     stopped: Mutex<HashMap<CallId, Live>>,
+    /// What it said of inputs, as long as somebody holds them: a wrapped tool is bound more than once.
+    said: Mutex<Vec<(Weak<Value>, Result<Consulted, Failure>)>>,
 }
 
 /// Where a tool's code is.
@@ -83,10 +85,10 @@ impl Code {
         }
     }
 
-    fn load(&self) -> Order {
+    fn loading(&self) -> Loading<'_> {
         match self {
-            Self::Module(_, module) => load(module, "tools", Value::Null),
-            Self::Extension(extension) => extension.load(),
+            Self::Module(engine, module) => Loading { engine, module, form: "tools", about: Value::Null },
+            Self::Extension(extension) => extension.loading(),
         }
     }
 }
@@ -109,28 +111,37 @@ impl ScriptTool {
             functions: tool.functions,
             code,
             stopped: Mutex::default(),
+            said: Mutex::default(),
         }
     }
 
-    /// What the tool says of an input: whether it is valid, how it wants to be allowed.
-    fn consult(&self, input: &Value) -> Result<Consulted, Failure> {
-        if !CONSULTED.iter().any(|name| self.functions.contains(*name)) {
-            return Ok(Consulted::default());
-        }
-        let asked = apart(CONSULT_TIMEOUT, || consult(&self.code, (&self.name, input)));
-        match asked.flatten() {
-            Ok(consulted) => Ok(consulted),
+    /// Whether it says something of inputs.
+    fn has_word(&self) -> bool {
+        CONSULTED.iter().any(|name| self.functions.contains(*name))
+    }
+
+    /// What it said of an input.
+    fn said_of(&self, input: &Arc<Value>) -> Option<Result<Consulted, Failure>> {
+        let said = lock(&self.said);
+        said.iter()
+            .find(|(of, _)| std::ptr::eq(of.as_ptr(), Arc::as_ptr(input)))
+            .map(|(_, said)| said.clone())
+    }
+
+    /// Keeps what it said of an input, as long as somebody holds that.
+    fn keep_said(&self, input: &Arc<Value>, asked: Result<Consulted, Failure>) -> Result<Consulted, Failure> {
+        let consulted = match asked {
             // Who can't be asked counts as one who says the most careful thing.
-            Err(failure) if failure.kind == FailureKind::InvalidInput => Err(failure),
-            Err(failure) => {
+            Err(failure) if failure.kind != FailureKind::InvalidInput => {
                 let text = format!("the tool's own check of this input failed: {failure}");
                 Ok(Consulted { check: Some(OwnSay::Ask(text)), ..Consulted::default() })
             }
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<CallId, Live>> {
-        self.stopped.lock().unwrap_or_else(PoisonError::into_inner)
+            asked => asked,
+        };
+        let mut said = lock(&self.said);
+        said.retain(|(of, _)| of.strong_count() > 0);
+        said.push((Arc::downgrade(input), consulted.clone()));
+        consulted
     }
 }
 
@@ -153,8 +164,34 @@ impl AnyTool for ScriptTool {
         self.spec.enabled && is_there
     }
 
+    fn consult(self: Arc<Self>, input: Arc<Value>) -> Option<BoxFuture<'static, ()>> {
+        if !self.has_word() {
+            return None;
+        }
+        Some(Box::pin(async move {
+            if self.said_of(&input).is_some() {
+                return;
+            }
+            let asked = timeout(CONSULT_TIMEOUT, consult(&self.code, (&self.name, &input))).await;
+            let asked = asked.unwrap_or_else(|_| {
+                let text = format!("it took longer than {} s", CONSULT_TIMEOUT.as_secs());
+                Err(Failure::new(FailureKind::Timeout, text))
+            });
+            // It waits there for whoever binds the input.
+            let _ = self.keep_said(&input, asked);
+        }))
+    }
+
     fn bind(self: Arc<Self>, input: Arc<Value>) -> Result<Box<dyn Bound>, Failure> {
-        let consulted = self.consult(&input)?;
+        let consulted = if self.has_word() {
+            // Who couldn't wait for it waits now.
+            self.said_of(&input).unwrap_or_else(|| {
+                let asked = apart(CONSULT_TIMEOUT, || consult(&self.code, (&self.name, &input)));
+                self.keep_said(&input, asked.flatten())
+            })?
+        } else {
+            Consulted::default()
+        };
         if let Some(why) = &consulted.invalid {
             return Err(Failure::invalid(why.clone()));
         }
@@ -162,7 +199,7 @@ impl AnyTool for ScriptTool {
     }
 
     fn cleanup(self: Arc<Self>, input: Arc<Value>, cx: Cx) -> BoxFuture<'static, ()> {
-        let live = self.lock().remove(&cx.call);
+        let live = lock(&self.stopped).remove(&cx.call);
         Box::pin(async move {
             if !self.functions.contains(CLEANUP) {
                 return;
@@ -180,7 +217,7 @@ impl AnyTool for ScriptTool {
 }
 
 /// What a tool said of one input.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Consulted {
     invalid: Option<String>,
     check: Option<OwnSay>,
@@ -230,7 +267,7 @@ impl From<Answered> for Consulted {
 
 async fn consult(code: &Code, (name, input): (&str, &Value)) -> Result<Consulted, Failure> {
     let mut guest = code.engine().fresh().await?;
-    let said = said_of(&mut guest, code.load(), (name, input)).await;
+    let said = said_of(&mut guest, &code.loading(), (name, input)).await;
     // So that nothing of it is left when this runtime ends.
     guest.end().await?;
     let answered: Answered = serde_json::from_value(said?).map_err(|error| {
@@ -239,9 +276,12 @@ async fn consult(code: &Code, (name, input): (&str, &Value)) -> Result<Consulted
     Ok(answered.into())
 }
 
-async fn said_of(guest: &mut Guest, load: Order, (name, input): (&str, &Value)) -> Result<Value, Failure> {
-    guest.tell(&load);
-    answered(guest, 0).await?;
+async fn said_of(
+    guest: &mut Guest,
+    loading: &Loading<'_>,
+    (name, input): (&str, &Value),
+) -> Result<Value, Failure> {
+    loading.within(guest).await?;
     let nothing = json!({"grants": [], "callId": "", "sessionId": "", "workspace": "", "isExtension": false});
     guest.tell(&Order::Call {
         id: 1,
@@ -251,21 +291,6 @@ async fn said_of(guest: &mut Guest, load: Order, (name, input): (&str, &Value)) 
         cx: nothing,
     });
     answered(guest, 1).await
-}
-
-/// Waits for the end of one thing, while nothing is lent.
-pub(crate) async fn answered(guest: &mut Guest, wanted: u64) -> Result<Value, Failure> {
-    loop {
-        match guest.next().await {
-            Ok(Word::Done { id, value, .. }) if id == wanted => return Ok(value),
-            Ok(Word::Failed { id, fault }) if id == wanted => return Err(failure(&fault)),
-            Ok(Word::Ask { id, what, .. }) => guest.tell(&nothing_lent(id, &what)),
-            Ok(_) => {}
-            Err(gone) => {
-                return Err(Failure::internal("the module's process ended").diagnose(format!("{gone:?}")));
-            }
-        }
-    }
 }
 
 /// Which function is called.
@@ -354,11 +379,11 @@ impl ScriptTool {
         for gap in std::mem::take(&mut guest.gaps) {
             cx.warn(gap);
         }
-        guest.tell(&self.code.load());
+        let loading = self.code.loading();
         tokio::select! {
             biased;
             () = cx.cancel.fired() => return Err(Failure::cancelled()),
-            loaded = answered(&mut guest, 0) => loaded.map(drop)?,
+            loaded = loading.within(&mut guest) => loaded?,
         }
         engine.warm_up();
         let (live, own) = Live::new(guest);
@@ -366,7 +391,7 @@ impl ScriptTool {
         let of = CallOf { function: EXECUTE, name: &self.name, checks_first: false };
         let ended = call(&live, of, input, (lent, cx)).await;
         if cx.cancel.is_fired() && live.is_alive() {
-            self.lock().insert(cx.call.clone(), live);
+            lock(&self.stopped).insert(cx.call.clone(), live);
         } else {
             // Once its child is gone, what it printed has been told.
             drop(live);
@@ -392,5 +417,85 @@ async fn tell_logs(mut own: tokio::sync::mpsc::Receiver<Word>, cx: Cx) {
         if let Word::Log { level, text } = word {
             if level == "warn" || level == "error" { cx.warn(text) } else { cx.log(text) }
         }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::SourceFile;
+    use haft_core::{Cancel, Command, Exit, Processes, Stdio, Talk};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// A host that starts nothing, and counts how often it should.
+    #[derive(Default)]
+    struct Counting(AtomicUsize);
+
+    impl Processes for Counting {
+        fn locate(&self, _: &str) -> Option<String> {
+            None
+        }
+
+        fn run<'a>(
+            &'a self,
+            _: Command,
+            _: &'a Cancel,
+            _: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
+        ) -> BoxFuture<'a, Result<Exit, Failure>> {
+            Box::pin(std::future::ready(Err(Failure::internal("nothing runs here"))))
+        }
+
+        fn talk(&self, _: Command) -> BoxFuture<'_, Result<Talk, Failure>> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            Box::pin(std::future::ready(Err(Failure::internal("nothing is talked with here"))))
+        }
+    }
+
+    #[tokio::test]
+    async fn an_input_is_asked_about_once_however_often_it_is_bound() {
+        let host = Arc::new(Counting::default());
+        let processes: Arc<dyn Processes> = Arc::<Counting>::clone(&host);
+        let engine = Arc::new(Engine::new(processes, vec!["x".to_owned()], 1 << 20));
+        let file = SourceFile { path: "picky.ts".to_owned(), text: String::new() };
+        let module = ScriptModule::new("picky", "t/picky.ts".to_owned(), (file.path.clone(), vec![file]));
+        let functions = BTreeSet::from(["execute".to_owned(), "checkPermissions".to_owned()]);
+        let declared = ModuleTool { spec: Spec::new("picky", "d"), name: "picky".to_owned(), functions };
+        let tool = Arc::new(ScriptTool::new(&engine, &Arc::new(module), declared));
+        let asked = || host.0.load(Ordering::SeqCst);
+
+        let input = Arc::new(json!({"n": 1}));
+        Arc::clone(&tool).consult(Arc::clone(&input)).expect("it has a word of its own").await;
+        assert_eq!(asked(), 1);
+        for _ in 0..2 {
+            Arc::clone(&tool).consult(Arc::clone(&input)).expect("it may be asked again").await;
+            assert!(Arc::clone(&tool).bind(Arc::clone(&input)).is_ok(), "who can't be asked asks a person");
+        }
+        assert_eq!(asked(), 1, "each wrapper binds it, and none asks again");
+
+        // Another input, though it says the same; and one that nobody could wait for.
+        let other = Arc::new(json!({"n": 1}));
+        for _ in 0..2 {
+            assert!(Arc::clone(&tool).bind(Arc::clone(&other)).is_ok());
+        }
+        assert_eq!(asked(), 2);
+        drop((input, other));
+        let third = Arc::new(json!({}));
+        assert!(Arc::clone(&tool).bind(Arc::clone(&third)).is_ok());
+        assert_eq!(lock(&tool.said).len(), 1, "what nobody holds is forgotten");
+    }
+
+    #[test]
+    fn a_tool_without_a_word_of_its_own_is_not_waited_for() {
+        let engine = Arc::new(Engine::new(Arc::new(Counting::default()), Vec::new(), 1 << 20));
+        let module =
+            Arc::new(ScriptModule::new("plain", "t/plain.ts".to_owned(), (String::new(), Vec::new())));
+        let functions = BTreeSet::from(["execute".to_owned()]);
+        let declared = ModuleTool { spec: Spec::new("plain", "d"), name: "plain".to_owned(), functions };
+        let tool = Arc::new(ScriptTool::new(&engine, &module, declared));
+        assert!(tool.consult(Arc::new(json!({}))).is_none());
     }
 }

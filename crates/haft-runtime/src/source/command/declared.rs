@@ -10,7 +10,7 @@ use haft_core::{Spec, ToolName};
 use serde_json::Value;
 
 /// What is said of a field that is like none that is known.
-const LIKE_NONE: &str = "remove it;";
+pub(super) const LIKE_NONE: &str = "remove it;";
 
 /// Reads such a declaration; `from` is the program's source, in which problems are placed as well as can be.
 ///

@@ -1,5 +1,6 @@
 // Runs the module of a tool under Node, Deno or Bun: input on stdin, events on stdout, in the shapes that modules have
-// in haft's own engine. `about` is put before this text: the tool's name, its main file, what it is granted.
+// in haft's own engine. `about` is put before this text: the tool's name, its main file, what it is granted, and the
+// extension that it is of.
 import { Buffer } from "node:buffer";
 import { existsSync, writeSync } from "node:fs";
 import { readFile, stat, writeFile } from "node:fs/promises";
@@ -57,9 +58,11 @@ function divert() {
 function described(error) {
   if (typeof error !== "object" || error === null) return show(error);
   const name = error.name && error.name !== "Error" ? `${error.name}: ` : "";
-  const own = `${pathToFileURL(process.cwd()).href}/`;
-  const frame = String(error.stack ?? "").split("\n").find((one) => one.includes(own) && !/\[eval|node_modules\//.test(one));
-  const place = frame?.slice(frame.indexOf(own) + own.length).match(/^[^?:)]+[^:)]*:\d+/)?.[0];
+  // Bun writes paths where the others write addresses.
+  const owns = [`${pathToFileURL(process.cwd()).href}/`, `${process.cwd()}/`];
+  const frames = String(error.stack ?? "").split("\n").filter((one) => !/\[eval|node_modules\//.test(one));
+  const behind = (frame) => owns.filter((own) => frame.includes(own)).map((own) => frame.slice(frame.indexOf(own) + own.length))[0];
+  const place = frames.map(behind).find((rest) => rest !== undefined)?.match(/^[^?:)]+[^:)]*:\d+/)?.[0];
   return `${name}${error.message ?? show(error)}${place ? ` (at ${place})` : ""}`;
 }
 
@@ -131,12 +134,66 @@ async function found() {
     if (error?.code !== "ERR_UNKNOWN_FILE_EXTENSION") throw error;
     throw new Error(`this ${about.runtime} runs no TypeScript; use Node 22.18 or newer, or compile the tool to index.mjs`);
   }
+  if (about.extension !== undefined) return activated(module);
   const own = module.default;
   const all = [own, own?.default, own?.tools, ...Object.values(module)].flat().filter(isTool);
   const distinct = [...new Set(all)];
   const tool = distinct.find((one) => one.name === about.name) ?? (distinct.length === 1 ? distinct[0] : undefined);
   if (tool === undefined) throw new Error(`${about.main} exports no tool "${about.name}": export default { name, execute(input, ctx) { … } }`);
   return tool;
+}
+
+/** What goes when the extension does. */
+const disposables = [];
+
+/** Activates an extension, and gives its tool. */
+async function activated(module) {
+  const own = module.default;
+  const main = module.activate ?? own?.activate ?? (typeof own === "function" ? own : undefined);
+  if (typeof main !== "function") throw new Error(`${about.main} exports no activate(ctx)`);
+  const left = module.deactivate ?? own?.deactivate;
+  if (typeof left === "function") disposables.push(left);
+  const tools = [];
+  const register = (tool) => {
+    if (!isTool(tool)) throw new Error("register takes { name, description, inputSchema, execute(input, ctx) { … } }");
+    if (tools.some((one) => one.name === tool.name)) throw new Error(`Tool "${tool.name}" already registered by "${about.extension}"`);
+    tools.push(tool);
+    return { dispose: () => { const at = tools.indexOf(tool); if (at >= 0) tools.splice(at, 1); } };
+  };
+  const add = (...all) => {
+    disposables.push(...all.filter((one) => typeof one === "function" || typeof one?.dispose === "function"));
+    return all[0];
+  };
+  // Who counts on one of these is told, since a guard that isn't heard would be none.
+  const missing = (name) => () => {
+    throw new Error(`ctx.api.${name} isn't there under ${about.runtime}; leave out "runtime" to have it`);
+  };
+  const all = (name, ...parts) => Object.freeze(Object.fromEntries(parts.map((part) => [part, missing(`${name}.${part}`)])));
+  const api = Object.freeze({
+    tools: Object.freeze({ register, wrap: missing("tools.wrap"), remove: missing("tools.remove") }),
+    disposables: Object.freeze({ add, push: add }),
+    hooks: all("hooks", "register"), commands: all("commands", "register"), http: all("http", "fetch", "get"),
+    storage: all("storage", "get", "set", "delete", "keys"), secrets: all("secrets", "get"),
+  });
+  const known = { id: about.extension, name: about.extension, version: "" };
+  add(await main(Object.freeze({
+    ...known, api, subscriptions: { push: add }, disposables: api.disposables, extension: Object.freeze(known),
+    log: Object.assign((...parts) => log(...parts), { log, info: log, debug: log, warn, error: warn }),
+  })));
+  const tool = tools.find((one) => one.name === about.name);
+  if (tool === undefined) throw new Error(`activate registers no tool "${about.name}", which its manifest names`);
+  return tool;
+}
+
+/** Lets the extension go, the last of its things first. */
+async function ended() {
+  for (const one of disposables.splice(0).reverse()) {
+    try {
+      await (typeof one === "function" ? one() : one.dispose());
+    } catch (error) {
+      warn("a disposable failed:", described(error));
+    }
+  }
 }
 
 /** What the tool says of an input. Here it can only refuse: who may run it is settled by then. */
@@ -199,6 +256,7 @@ async function main() {
       for (const hook of hooks.reverse()) await Promise.resolve().then(hook).catch((error) => warn("an abort hook failed:", described(error)));
       await working.catch(() => {});
       await tool?.cleanup?.(input, context);
+      await ended();
     })();
     await Promise.race([tidied, later]).catch((error) => warn("cleanup failed:", described(error)));
     process.exit(STOPPED);
@@ -212,6 +270,7 @@ async function main() {
   working = run(tool, input, context);
   const value = output(await working);
   if (controller.signal.aborted) return;
+  await Promise.race([ended(), new Promise((done) => setTimeout(done, ABORT_MS))]);
   say({ type: "final", output: value });
   process.exit(0);
 }

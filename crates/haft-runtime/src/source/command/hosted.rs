@@ -12,6 +12,8 @@ use std::{collections::BTreeSet, fmt, sync::Arc};
 const AROUND: &str = include_str!("hosted.mjs");
 /// The main files that are looked for where none is named.
 const MAINS: [&str; 4] = ["index.ts", "index.mts", "index.js", "index.mjs"];
+/// Endings that a named one may lack.
+const ENDINGS: [&str; 5] = ["", ".ts", ".mts", ".js", ".mjs"];
 
 /// A runtime for JavaScript that the user has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -19,14 +21,15 @@ const MAINS: [&str; 4] = ["index.ts", "index.mts", "index.js", "index.mjs"];
 pub enum JsRuntime {
     /// Node, 18 or newer; for TypeScript 22.18 or newer.
     Node,
-    /// Deno.
+    /// Deno, 2 or newer.
     Deno,
-    /// Bun.
+    /// Bun, 1 or newer.
     Bun,
 }
 
 impl JsRuntime {
-    fn name(self) -> &'static str {
+    /// The program.
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Node => "node",
             Self::Deno => "deno",
@@ -38,8 +41,10 @@ impl JsRuntime {
     fn before_text(self) -> &'static [&'static str] {
         match self {
             Self::Node => &["node", "--no-warnings", "--input-type=module", "--eval"],
-            Self::Deno => &["deno", "eval", "--quiet"],
-            Self::Bun => &["bun", "--eval"],
+            // Packages are those that lie there, and nothing is written beside the tool, whose hash it would change.
+            Self::Deno => &["deno", "eval", "--quiet", "--no-lock", "--node-modules-dir=manual"],
+            // It would fetch what is missing, which nobody has seen.
+            Self::Bun => &["bun", "--no-install", "--eval"],
         }
     }
 }
@@ -52,23 +57,34 @@ pub struct Hosted {
     main: String,
     name: Arc<str>,
     capabilities: BTreeSet<String>,
+    /// The id of the extension whose `activate` registers the tool; none where the module exports it.
+    extension: Option<String>,
 }
 
 impl Hosted {
     /// A module of the tool with that declaration.
     pub(super) fn new(runtime: JsRuntime, main: Option<String>, spec: &Spec) -> Self {
         let main = main.map(|main| main.trim_start_matches("./").to_owned()).unwrap_or_default();
-        Self { runtime, main, name: Arc::clone(&spec.name), capabilities: spec.capabilities.clone() }
+        let (name, capabilities) = (Arc::clone(&spec.name), spec.capabilities.clone());
+        Self { runtime, main, name, capabilities, extension: None }
+    }
+
+    /// The same of a tool that an extension registers.
+    pub(super) fn of_extension(self, id: &str) -> Self {
+        Self { extension: Some(id.to_owned()), ..self }
     }
 
     /// The argument vector.
     pub(super) fn argv(&self) -> Vec<String> {
-        let about = json!({
+        let mut about = json!({
             "runtime": self.runtime.name(),
             "name": &*self.name,
             "main": self.main,
             "capabilities": self.capabilities,
         });
+        if let (Some(id), Some(fields)) = (&self.extension, about.as_object_mut()) {
+            fields.insert("extension".to_owned(), id.as_str().into());
+        }
         let before = self.runtime.before_text().iter().map(|word| (*word).to_owned());
         before.chain([format!("const about = {about};\n{AROUND}")]).collect()
     }
@@ -91,10 +107,14 @@ impl Hosted {
                 (text, format!("write {}/index.mjs, or name a file as \"main\"", folder.absolute()))
             };
             found.ok_or_else(missing)?.clone_into(&mut self.main);
-        } else if !is_there(&self.main) {
-            let text = format!("\"main\" is no file of the tool's folder: {}", self.main);
-            return Err((text, "name a module in it, as \"main\": \"index.mjs\"".to_owned()));
+            return Ok(());
         }
+        let mut ways = ENDINGS.iter().map(|ending| format!("{}{ending}", self.main));
+        let found = ways.find(|main| is_there(main)).ok_or_else(|| {
+            let text = format!("\"main\" is no file of the folder: {}", self.main);
+            (text, "name a module in it, as \"main\": \"index.mjs\"".to_owned())
+        })?;
+        self.main = found;
         Ok(())
     }
 }
@@ -130,6 +150,7 @@ mod tests {
         for (main, found) in [
             (None, Some("node index.mjs")),
             (Some("./src/a.mjs"), Some("node src/a.mjs")),
+            (Some("src/a"), Some("node src/a.mjs")),
             (Some("gone.mjs"), None),
             (Some("src"), None),
         ] {
@@ -153,6 +174,13 @@ mod tests {
             "capabilities": ["fs.read"], "main": "a.mjs", "name": "pads", "runtime": "node",
         });
         assert_eq!(about, expected);
+        for (runtime, start) in [
+            (JsRuntime::Deno, &["deno", "eval", "--quiet", "--no-lock", "--node-modules-dir=manual"][..]),
+            (JsRuntime::Bun, &["bun", "--no-install", "--eval"][..]),
+        ] {
+            let argv = Hosted { runtime, ..hosted(Some("a.mjs")) }.argv();
+            assert_eq!(&argv[..argv.len() - 1], start);
+        }
         // One argument can't be longer.
         assert!(text.len() < 128 * 1024);
     }

@@ -3,6 +3,7 @@
 use super::{
     CommandLine, Hosted, JsRuntime,
     declaration::{check_output_schema, read_spec},
+    declared::LIKE_NONE,
     fields::Fields,
 };
 use crate::catalogue::Problem;
@@ -83,7 +84,22 @@ pub fn parse(from: &ManifestText<'_>) -> Result<Manifest, Vec<Problem>> {
     }
     let mut fields = Fields::new(from, root);
     let name = read_name(&mut fields, from.folder);
-    let mut spec = read_spec(&mut fields, &name);
+    read(fields, &name)
+}
+
+/// Reads what an extension's manifest says of a tool that its main file registers: by the name in place of the folder's,
+/// which may be whatever tools are called, and with whatever other hosts read of it.
+pub(super) fn parse_registered(from: &ManifestText<'_>, data: Value) -> Result<Manifest, Vec<Problem>> {
+    let mut fields = Fields::new(from, data);
+    if let Err(error) = ToolName::parse(from.folder) {
+        fields.fault("/name", error.to_string(), "choose another name");
+    }
+    fields.warnings.retain(|problem| !problem.fix.starts_with(LIKE_NONE));
+    read(fields, from.folder)
+}
+
+fn read(mut fields: Fields<'_>, name: &str) -> Result<Manifest, Vec<Problem>> {
+    let mut spec = read_spec(&mut fields, name);
     let command = read_command(&mut fields, &spec);
     let is_module = matches!(command, Some(CommandLine::Module(_)));
     // Code of many strangers: what it may change holds for it, whatever it is.

@@ -14,6 +14,7 @@ mod fake;
 mod fields;
 mod folders;
 mod hosted;
+mod hosted_tools;
 mod lines;
 mod manifest;
 mod run;
@@ -26,6 +27,7 @@ pub use declared::{declared, line_of};
 pub use discover::{CommandRoot, Loaded, load, load_folder};
 pub use folders::CommandFolders;
 pub use hosted::{Hosted, JsRuntime};
+pub use hosted_tools::HostedTools;
 pub(super) use lines::KeyLines;
 pub use manifest::{Manifest, ManifestText, OutputForm, parse};
 pub use template::{

@@ -1,20 +1,19 @@
 //! What an extension registers, learnt once for each of its contents.
 
 use super::super::{
-    ScriptModule,
     apart::apart,
-    declare::{Declared, LOAD_TIMEOUT, ModuleFault, nothing_lent},
+    declare::{Declared, ModuleFault},
+    kept::Kept,
+    load::NotLoaded,
 };
 use super::child::Extension;
-use crate::wire::Word;
-use haft_core::{Failure, StateFolder};
+use haft_core::StateFolder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeSet;
-use tokio::time::timeout;
+use std::{collections::BTreeSet, time::Duration};
 
-/// A longer list isn't kept.
-const KEPT_MAX_BYTES: usize = 4 << 20;
+/// How long starting a child and activating in it may take.
+const ASK_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What an extension's `activate` registers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -50,7 +49,7 @@ pub struct DeclaredChange {
 }
 
 /// Runs an extension's `activate` in a child that lends it nothing, and says what it registers; what is known of a
-/// content in `kept` isn't asked again. Blocking; also where there is no runtime.
+/// content in `kept`, also that it is broken, isn't asked again. Blocking; also where there is no runtime.
 ///
 /// # Errors
 /// It throws, doesn't end in time, or can't be read.
@@ -58,54 +57,13 @@ pub fn activate_once(
     extension: &Extension,
     kept: Option<&dyn StateFolder>,
 ) -> Result<Activated, ModuleFault> {
-    let file = file_of(extension.module());
-    let known = kept.and_then(|state| state.read_from(&file, 0, KEPT_MAX_BYTES).ok().flatten());
-    if let Some(known) = known.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
-        return Ok(known);
+    let (kept, loading) = (Kept::new(kept), extension.loading());
+    if let Some(known) = kept.known(&loading) {
+        return known;
     }
-    let activated = apart(LOAD_TIMEOUT.saturating_mul(3), || activated(extension))
-        .unwrap_or_else(|failure| Err(ModuleFault::of_failure(&failure)))?;
-    if let Some(state) = kept {
-        // Where it can't be kept, it is asked anew the next time.
-        let _ = state.keep(&file, &mut || {
-            serde_json::to_vec(&activated).map_err(|error| Failure::internal(error.to_string()))
-        });
-    }
-    Ok(activated)
-}
-
-fn file_of(module: &ScriptModule) -> String {
-    format!("scripts/extension-{}.json", module.hash)
-}
-
-async fn activated(extension: &Extension) -> Result<Activated, ModuleFault> {
-    let of_failure = |failure: Failure| ModuleFault::of_failure(&failure);
-    let mut guest = extension.engine().fresh().await.map_err(of_failure)?;
-    guest.tell(&extension.load());
-    let mut registered = Vec::new();
-    let ended = timeout(LOAD_TIMEOUT, async {
-        loop {
-            match guest.next().await {
-                Ok(Word::Done { id: 0, .. }) => return Ok(Ok(())),
-                Ok(Word::Failed { id: 0, fault }) => return Ok(Err(fault)),
-                Ok(Word::Ask { id, what, .. }) => guest.tell(&nothing_lent(id, &what)),
-                Ok(Word::Event { event, .. }) => registered.push(event),
-                Ok(_) => {}
-                Err(gone) => return Err(gone),
-            }
-        }
-    })
-    .await;
-    match (ended, guest.end().await) {
-        (Ok(Ok(Ok(()))), _) => Ok(gathered(registered)),
-        (Ok(Ok(Err(fault))), _) => Err(ModuleFault::new(&fault, extension.module())),
-        (Ok(Err(_)), Ok(ending)) => Err(of_failure(ending.failure())),
-        (_, Err(failure)) => Err(of_failure(failure)),
-        (Err(_), _) => Err(of_failure(Failure::internal(format!(
-            "activate didn't end within {} s; register tools there, and do what takes time in execute",
-            LOAD_TIMEOUT.as_secs()
-        )))),
-    }
+    let activated = apart(ASK_TIMEOUT, || loading.apart());
+    let activated = activated.unwrap_or_else(|failure| Err(NotLoaded::untried(&failure)));
+    kept.keep(&loading, activated.map(|(_, registered)| gathered(registered)))
 }
 
 /// One thing that was registered, or taken back.

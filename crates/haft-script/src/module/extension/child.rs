@@ -2,16 +2,16 @@
 
 use super::super::{
     ScriptModule,
-    declare::{LOAD_TIMEOUT, load, nothing_lent},
     lend::Lent,
     live::Live,
+    load::{LOAD_TIMEOUT, Loading, nothing_lent},
     run::{DEAF, ModuleCall, Returned, failure},
     tool::{CallOf, told},
 };
 use crate::{
     engine::Engine,
     guest::Teller,
-    wire::{Order, Word},
+    wire::{Order, Refused, Word},
 };
 use haft_core::{Cx, Failure, FailureKind};
 use serde_json::{Value, json};
@@ -109,7 +109,7 @@ impl Extension {
         &self.engine
     }
 
-    pub(crate) fn load(&self) -> Order {
+    pub(in crate::module) fn loading(&self) -> Loading<'_> {
         let about = json!({
             "id": self.about.id,
             "name": self.about.name,
@@ -117,7 +117,7 @@ impl Extension {
             "grants": self.about.grants,
             "core": self.about.core,
         });
-        load(&self.module, "extension", about)
+        Loading { engine: self.engine.as_ref(), module: &self.module, form: "extension", about }
     }
 
     /// Whether it hasn't taken a tool back since.
@@ -215,7 +215,7 @@ impl Extension {
         }
         let (live, own) = Live::new(self.engine.start().await?);
         lock(&self.names).registered.clear();
-        live.tell(&self.load());
+        live.tell(&self.loading().order());
         let (sender, activated) = oneshot::channel();
         tokio::spawn(hear(Arc::downgrade(self), (live.teller(), own), sender));
         let said = match timeout(LOAD_TIMEOUT, activated).await {
@@ -322,17 +322,12 @@ async fn hear(
                 drop(activated.take().map(|sender| sender.send(Err(failure(&fault)))));
             }
             Word::Ask { id, what, name, input, .. } => {
-                let order = match extension.give((&what, &name), &input).await {
-                    Ok(value) => Order::Answer { id, value, error: None },
-                    Err(failure) => {
-                        let error = Some(super::super::lend::refused(None, &failure));
-                        Order::Answer { id, value: Value::Null, error }
-                    }
-                };
-                teller.tell(&order);
+                let given = extension.give((&what, &name), &input).await;
+                teller.tell(&Order::answer(id, given.map_err(|failure| Refused::of_failure(&failure))));
             }
             Word::Event { event, .. } => extension.take_in(&event),
             Word::Log { level, text } => extension.print(&level, &text),
+            Word::Stripped { files } => extension.module.keep_stripped(files),
             Word::Ready { .. } => {}
         }
     }
