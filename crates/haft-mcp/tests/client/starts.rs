@@ -247,7 +247,7 @@ async fn the_era_and_the_tools_of_a_server_are_remembered_while_it_sleeps() {
 /// What is remembered, and when it was written.
 fn remembered(bench: &Bench) -> Vec<(String, SystemTime)> {
     let state: &dyn StateFolder = &**bench.harness.state();
-    let files = state.list("mcp").into_iter().filter(|entry| entry.name.ends_with(".json"));
+    let files = state.list("mcp").into_iter().filter(|entry| entry.name.contains(".json"));
     files.map(|entry| (entry.name, entry.modified)).collect()
 }
 

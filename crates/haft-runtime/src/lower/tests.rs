@@ -387,7 +387,7 @@ fn however_many_names_are_alike_each_has_one_of_its_own() {
     let lowered = lower(&schema, Dialect::Gemini).unwrap();
     let sent = lowered.schema["properties"].as_object().unwrap();
     assert!(sent.len() == names.len() && refused(&lowered.schema, Dialect::Gemini).is_empty());
-    let input = Value::from_iter(sent.keys().map(|name| (name.clone(), json!(1))));
+    let input: Value = sent.keys().map(|name| (name.clone(), json!(1))).collect();
     let raised = lowered.keys.raise(input);
     assert!(names.iter().all(|name| raised.get(name).is_some()));
 }

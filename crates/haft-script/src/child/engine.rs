@@ -175,12 +175,7 @@ impl Engine {
         }
     }
 
-    fn begin<'js>(
-        &self,
-        ctx: &Ctx<'js>,
-        (entry, code): (&str, String),
-        told: String,
-    ) -> rquickjs::Result<()> {
+    fn begin(&self, ctx: &Ctx<'_>, (entry, code): (&str, String), told: String) -> rquickjs::Result<()> {
         let (module, promise) = Module::declare(ctx.clone(), entry, code)?.eval()?;
         let namespace = module.namespace()?;
         call(ctx, &self.kit.loaded, (promise, namespace, told))

@@ -58,8 +58,11 @@ pub struct ScriptTool {
     /// Children of calls that were stopped, until they have tidied up.
     stopped: Mutex<HashMap<CallId, Live>>,
     /// What it said of inputs, as long as somebody holds them: a wrapped tool is bound more than once.
-    said: Mutex<Vec<(Weak<Value>, Result<Consulted, Failure>)>>,
+    said: Mutex<Vec<Said>>,
 }
+
+/// An input, and what the tool said of it.
+type Said = (Weak<Value>, Result<Consulted, Failure>);
 
 /// Where a tool's code is.
 #[derive(Clone)]
