@@ -1,6 +1,7 @@
 //! When a call may run: places in the order, what each call holds, and who waits for whom.
 
 mod claims;
+mod places;
 mod queue;
 mod seat;
 #[cfg(test)]

@@ -7,12 +7,12 @@
 //! come or running, what those who wait for it say they touch is provisional: nobody passes them on the
 //! strength of a name that is about to change.
 
-use super::{Claims, Seat};
-use haft_core::CallId;
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+use super::{
+    Claims, Seat,
+    places::{Place, Places},
 };
+use haft_core::CallId;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 /// How many calls of one session run at once.
@@ -43,20 +43,9 @@ pub(super) enum Fault {
 
 #[derive(Default)]
 struct Inner {
-    places: Mutex<BTreeMap<CallId, Place>>,
+    places: Mutex<Places>,
     /// Rung at every change; waiting calls look again.
     changed: Notify,
-}
-
-/// Where a call stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
-    /// It hasn't said what it touches, or what it said is void.
-    Unknown,
-    /// It has.
-    Declared(Claims),
-    /// It runs.
-    Holding(Claims),
 }
 
 /// What a look at the order says.
@@ -73,7 +62,7 @@ pub(super) enum Look {
 impl Queue {
     /// Takes the place of a call; later places wait for what it will say.
     pub fn reserve(&self, call: CallId) -> Seat {
-        self.places().insert(call.clone(), Place::Unknown);
+        self.places().put(&call, Place::Unknown);
         Seat::new(self.clone(), call)
     }
 
@@ -104,7 +93,7 @@ impl Queue {
     }
 
     pub(super) fn declare(&self, call: &CallId, claims: Claims) {
-        self.places().insert(call.clone(), Place::Declared(claims));
+        self.places().put(call, Place::Declared(claims));
         self.inner.changed.notify_waiters();
     }
 
@@ -117,18 +106,15 @@ impl Queue {
             Some(Place::Unknown) | None => return Look::Void,
         };
         if claims.takes_slot() {
-            if self.is_kept_waiting(&places, call, &claims) {
-                return Look::Wait;
-            }
-            let running = |place: &&Place| matches!(place, Place::Holding(held) if held.takes_slot());
-            let full = places.values().filter(running).count() >= RUNNING_MAX;
+            // Before the others are looked through: where many wait, this is what keeps nearly all of them.
+            let full = places.running() >= RUNNING_MAX;
             #[cfg(test)]
             let full = full && self.fault != Fault::NoLimit;
-            if full {
+            if full || self.is_kept_waiting(&places, call, &claims) {
                 return Look::Wait;
             }
         }
-        places.insert(call.clone(), Place::Holding(claims));
+        places.put(call, Place::Holding(claims));
         Look::Admitted
     }
 
@@ -142,10 +128,22 @@ impl Queue {
         }
     }
 
-    fn is_kept_waiting(&self, places: &BTreeMap<CallId, Place>, call: &CallId, claims: &Claims) -> bool {
-        places.iter().any(|(other, place)| {
-            self.stands_against(other, place, call, claims) || self.is_provisional(places, other, place, call)
-        })
+    fn is_kept_waiting(&self, places: &Places, call: &CallId, claims: &Claims) -> bool {
+        // Those before the one that is looked at which may change what its paths mean.
+        let mut movers = Vec::new();
+        for (other, place) in places.in_order() {
+            if self.stands_against(other, place, call, claims)
+                || self.is_provisional(&movers, (other, place), call)
+            {
+                return true;
+            }
+            if let Place::Declared(held) | Place::Holding(held) = place
+                && held.can_move_names()
+            {
+                movers.push((other, held));
+            }
+        }
+        false
     }
 
     /// Whether the place of `other` keeps `call` waiting.
@@ -167,13 +165,12 @@ impl Queue {
         }
     }
 
-    /// Whether `other`, before `call`, waits for somebody who may change what its paths mean.
+    /// Whether `other`, before `call`, waits for one of these, who may change what its paths mean.
     #[cfg_attr(not(test), expect(clippy::unused_self, reason = "tests seed faults by it"))]
     fn is_provisional(
         &self,
-        places: &BTreeMap<CallId, Place>,
-        other: &CallId,
-        place: &Place,
+        movers: &[(&CallId, &Claims)],
+        (other, place): (&CallId, &Place),
         call: &CallId,
     ) -> bool {
         #[cfg(test)]
@@ -183,12 +180,7 @@ impl Queue {
         let Place::Declared(said) = place else { return false };
         other < call
             && !related(other, call)
-            && places.range(..other).any(|(mover, place)| match place {
-                Place::Declared(held) | Place::Holding(held) => {
-                    !related(mover, other) && held.can_move_names() && held.conflict(said)
-                }
-                Place::Unknown => false,
-            })
+            && movers.iter().any(|(mover, held)| !related(mover, other) && held.conflict(said))
     }
 
     /// Gives up what the call holds but not its place; it will declare again.
@@ -203,18 +195,14 @@ impl Queue {
     fn end_claims(&self, call: &CallId, then: Option<Place>) {
         let mut places = self.places();
         let before = match then {
-            Some(place) => places.insert(call.clone(), place),
+            Some(place) => places.put(call, place),
             None => places.remove(call),
         };
         let moved = matches!(&before, Some(Place::Holding(claims)) if claims.can_move_names());
         #[cfg(test)]
         let moved = moved && self.fault != Fault::KeepsOldNames;
         if moved {
-            for place in places.values_mut() {
-                if matches!(place, Place::Declared(_)) {
-                    *place = Place::Unknown;
-                }
-            }
+            places.void_declared();
         }
         drop(places);
         self.inner.changed.notify_waiters();
@@ -229,7 +217,7 @@ impl Queue {
         matches!(self.places().get(call), Some(Place::Unknown) | None)
     }
 
-    fn places(&self) -> MutexGuard<'_, BTreeMap<CallId, Place>> {
+    fn places(&self) -> MutexGuard<'_, Places> {
         self.inner.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
