@@ -14,6 +14,7 @@ which all rows take turns. Standard library only; Linux only.
 """
 
 import argparse
+import itertools
 import json
 import os
 import statistics
@@ -31,6 +32,7 @@ CALLS_WANTED_MS = 150.0
 RUN_TIMEOUT_SECONDS = 120
 FILE = "f.txt"
 FILE_BYTES = 1024
+NUMBERS = itertools.count(1)
 
 NOTHING = "1 + 1"
 ONE_READ = f'(await tools.read({{path: "{FILE}"}})).length > {FILE_BYTES}'
@@ -68,7 +70,9 @@ const tools = { read: async ({ path }) => await readFile(path, "utf8") };
 
 
 def session(options):
-    server = stdio.Server([options.haft, "serve", "mcp"], "legacy", "2025-11-25", options.workspace)
+    """A server with a session that holds nothing yet."""
+    command = [options.haft, "serve", "mcp", "--session", f"bench-{next(NUMBERS)}"]
+    server = stdio.Server(command, "legacy", "2025-11-25", options.workspace)
     server.open()
     return server
 
@@ -139,7 +143,7 @@ def direct(server, tool, arguments, window):
 
 
 def inner_calls(options, calls):
-    """One round of the second table. A new session, since an open one keeps what it did."""
+    """One round of the second table."""
     for name, (tool, arguments) in INNER.items():
         server = session(options)
         try:
