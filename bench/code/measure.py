@@ -37,10 +37,7 @@ NUMBERS = itertools.count(1)
 NOTHING = "1 + 1"
 ONE_READ = f'(await tools.read({{path: "{FILE}"}})).length > {FILE_BYTES}'
 # The sum shows that each call gave the whole of its result.
-IN_TURN = (
-    "let sum = 0; for (let i = 0; i < %d; i++) sum += (await tools.%s).length; "
-    "sum"
-)
+IN_TURN = "let sum = 0; for (let i = 0; i < %d; i++) sum += (await tools.%s).length; sum"
 AT_ONCE_SCRIPT = (
     "const all = await Promise.all(Array.from({length: %d}, () => tools.%s)); "
     "all.reduce((sum, text) => sum + text.length, 0)"
@@ -61,7 +58,12 @@ const tools = { read: async ({ path }) => await readFile(path, "utf8") };
   if (way === "turn") for (let i = 0; i < calls; i++) sum += (await tools.read({ path: "f.txt" })).length;
   else {
     let next = 0;
-    const worker = async () => { while (next++ < calls) { const text = await tools.read({ path: "f.txt" }); sum += text.length; } };
+    const worker = async () => {
+      while (next++ < calls) {
+        const text = await tools.read({ path: "f.txt" });
+        sum += text.length;
+      }
+    };
     await Promise.all(Array.from({ length: 8 }, worker));
   }
   console.log(JSON.stringify({ ms: performance.now() - started, sum }));
