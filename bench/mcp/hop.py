@@ -11,7 +11,8 @@ The same call of the same server is made directly and through each proxy. In a r
 - pipelined: 1,000 calls, all written without waiting for a reply (by a thread of their own, so that neither side
   ever waits for the other to read); each must be answered once, with the file's text.
 - memory after that, of the proxy's own process alone, without the server behind it: resident, and its proportional
-  share (PSS), which splits pages that several processes have in common.
+  share (PSS), which splits pages that several processes have in common; "own" is what it made itself, without the
+  pages of its program file, which the system can drop and shares between processes.
 
 A cell is the median over the rounds. Standard library only; Linux only, for /proc.
 """
@@ -80,7 +81,9 @@ class Way:
             ]
             self.note(p50=stdio.percentile(calls, 0.50), p95=stdio.percentile(calls, 0.95))
             self.note(rate=flood(server, self.tool, options))
-            self.note(rss=field(server.process.pid, "status", "VmRSS"), pss=field(server.process.pid, "smaps_rollup", "Pss"))
+            pid = server.process.pid
+            self.note(rss=field(pid, "status", "VmRSS"), pss=field(pid, "smaps_rollup", "Pss"))
+            self.note(anon=field(pid, "status", "RssAnon"))
         finally:
             server.close()
 
@@ -125,9 +128,10 @@ COLUMNS = [
     ("rate", "pipelined calls/s", "{:,.0f}"),
     ("rss", "resident MiB", "{:.1f}"),
     ("pss", "share MiB", "{:.1f}"),
+    ("anon", "own MiB", "{:.1f}"),
     ("tools", "tools", "{:.0f}"),
 ]
-RATIOS = ["ready", "added", "rate", "rss", "pss"]
+RATIOS = ["ready", "added", "rate", "rss", "pss", "anon"]
 
 
 def table(direct, proxies):
