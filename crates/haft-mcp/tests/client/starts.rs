@@ -6,6 +6,7 @@ use haft_mcp::client::{McpClients, Oddities, ServerConfig, Transport};
 use haft_test::Harness;
 use serde_json::{Value, json};
 use std::{
+    path::Path,
     process,
     time::{Duration, SystemTime},
 };
@@ -247,7 +248,8 @@ async fn the_era_and_the_tools_of_a_server_are_remembered_while_it_sleeps() {
 /// What is remembered, and when it was written.
 fn remembered(bench: &Bench) -> Vec<(String, SystemTime)> {
     let state: &dyn StateFolder = &**bench.harness.state();
-    let files = state.list("mcp").into_iter().filter(|entry| entry.name.contains(".json"));
+    let is_kept = |name: &str| Path::new(name).extension().is_some_and(|ending| ending == "json");
+    let files = state.list("mcp").into_iter().filter(|entry| is_kept(&entry.name));
     files.map(|entry| (entry.name, entry.modified)).collect()
 }
 
