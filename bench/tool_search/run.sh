@@ -2,9 +2,10 @@
 # Haft's tool search on the catalogue of the Berkeley function-calling leaderboard, beside plain BM25, and on 10,000
 # tools. Prints Markdown tables on standard output, everything else on standard error.
 #
-#     bench/tool_search/run.sh [--tune SECONDS]
+#     bench/tool_search/run.sh [--tune SECONDS] [--model FOLDER]
 #
 #   --tune       looks for better weights on the one half first and prints them
+#   --model      searches with a model of static embeddings in this folder too (the form of Model2Vec)
 #   BFCL_WHEEL   the wheel of bfcl-eval 2026.3.23 (default: downloaded by pip)
 #   SEARCH_BIN   the program (default: target/release/examples/tool_search, built first)
 set -euo pipefail

@@ -12,6 +12,7 @@ mod home;
 mod keys;
 mod masker;
 pub(crate) mod mcp;
+mod model;
 pub(crate) mod passphrase;
 pub(crate) mod pins;
 mod renewal;

@@ -1,15 +1,19 @@
 //! How well and how fast tools are found: the program behind `bench/tool_search`.
 //!
-//! `tool_search CATALOGUE.json [--tune SECONDS]`; the file is made by `bench/tool_search/catalogue.py`.
+//! `tool_search CATALOGUE.json [--tune SECONDS] [--model FOLDER]`; the file is made by `bench/tool_search/catalogue.py`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::as_conversions, clippy::indexing_slicing)]
 #![allow(clippy::cast_precision_loss, clippy::disallowed_methods, reason = "a measuring program of ours")]
 
-use haft_runtime::find::{Document, Query, ToolIndex, Weights};
+use haft_runtime::find::{
+    Document, Query, Ranking, StaticModel, TENSORS_FILE, TOKENIZER_FILE, ToolIndex, Weights,
+};
 use serde::Deserialize;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -66,15 +70,34 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().expect("the catalogue's file");
     let catalogue: Catalogue = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-    let mut weights = Weights::default();
-    if arguments.next().as_deref() == Some("--tune") {
-        let seconds = arguments.next().expect("seconds").parse().unwrap();
-        weights = tune(&catalogue, weights, Duration::from_secs(seconds));
-        eprintln!("{weights:#?}");
+    let mut ranking = Ranking::default();
+    while let Some(argument) = arguments.next() {
+        let value = arguments.next().expect("seconds, or a folder");
+        match argument.as_str() {
+            "--tune" => {
+                let time = Duration::from_secs(value.parse().unwrap());
+                ranking.weights = tune(&catalogue, ranking.weights, time);
+                eprintln!("{:#?}", ranking.weights);
+            }
+            "--model" => ranking.model = Some(Arc::new(model(Path::new(&value)))),
+            other => panic!("{other} isn't known here"),
+        }
     }
-    recall(&catalogue, &weights);
-    names(&catalogue);
-    many(&catalogue);
+    recall(&catalogue, &ranking);
+    names(&catalogue, &ranking);
+    many(&catalogue, &ranking);
+}
+
+fn model(folder: &Path) -> StaticModel {
+    let began = Instant::now();
+    let file = |name: &str| std::fs::read(folder.join(name)).unwrap();
+    let model = StaticModel::read(&file(TENSORS_FILE), &file(TOKENIZER_FILE)).unwrap();
+    eprintln!(
+        "the model of {} numbers a token is read in {:.0} ms",
+        model.width(),
+        began.elapsed().as_secs_f64() * 1e3
+    );
+    model
 }
 
 fn documents(catalogue: &Catalogue) -> impl Iterator<Item = Document<'_>> {
@@ -90,10 +113,10 @@ fn documents(catalogue: &Catalogue) -> impl Iterator<Item = Document<'_>> {
 /// Of the questions that `counts` lets through, the shares by set.
 fn shares<'a>(
     catalogue: &'a Catalogue,
-    weights: &Weights,
+    ranking: &Ranking,
     counts: impl Fn(&Question) -> bool,
 ) -> BTreeMap<&'a str, Share<'a>> {
-    let index = ToolIndex::weighed(weights.clone(), documents(catalogue));
+    let index = ToolIndex::ranked(ranking.clone(), documents(catalogue));
     let mut shares: BTreeMap<&str, Share<'_>> = BTreeMap::new();
     for question in catalogue.questions.iter().filter(|question| counts(question)) {
         // The leaderboard's questions hold none of the query's own forms; what looks like one is text.
@@ -108,10 +131,10 @@ fn shares<'a>(
     shares
 }
 
-fn recall(catalogue: &Catalogue, weights: &Weights) {
-    let reported = shares(catalogue, weights, |question| question.reported);
-    let set_on = shares(catalogue, weights, |question| !question.reported);
-    let both = shares(catalogue, weights, |_| true);
+fn recall(catalogue: &Catalogue, ranking: &Ranking) {
+    let reported = shares(catalogue, ranking, |question| question.reported);
+    let set_on = shares(catalogue, ranking, |question| !question.reported);
+    let both = shares(catalogue, ranking, |_| true);
     println!(
         "| set | questions | functions | BM25 % | haft % | wanted % | haft %, other half | haft %, both | BM25 %, both |"
     );
@@ -133,8 +156,8 @@ fn recall(catalogue: &Catalogue, weights: &Weights) {
 }
 
 /// Each tool, asked for by its name as it is and by the words of it.
-fn names(catalogue: &Catalogue) {
-    let index = ToolIndex::build(documents(catalogue));
+fn names(catalogue: &Catalogue, ranking: &Ranking) {
+    let index = ToolIndex::ranked(ranking.clone(), documents(catalogue));
     let first = |text: &str, name: &str| {
         let found = index.search(&Query { text: text.to_owned(), ..Query::default() }, 1, |_| true);
         // Two tools whose names differ in signs only are both named.
@@ -147,7 +170,7 @@ fn names(catalogue: &Catalogue) {
     println!("| the name as it is | {exact} |\n| its words | {bare} |\n");
 }
 
-fn many(catalogue: &Catalogue) {
+fn many(catalogue: &Catalogue, ranking: &Ranking) {
     let names: Vec<String> = (0..MANY)
         .map(|at| format!("mcp__s{}__{}", at % 200, catalogue.tools[at % catalogue.tools.len()].name))
         .collect();
@@ -164,7 +187,7 @@ fn many(catalogue: &Catalogue) {
         })
     };
     let began = Instant::now();
-    let index = ToolIndex::build(documents());
+    let index = ToolIndex::ranked(ranking.clone(), documents());
     let built = began.elapsed();
     let mut took: Vec<Duration> = catalogue
         .questions
@@ -186,7 +209,8 @@ fn many(catalogue: &Catalogue) {
 /// Looks for weights by trying nearby ones, on the half that isn't reported.
 fn tune(catalogue: &Catalogue, start: Weights, time: Duration) -> Weights {
     let worth = |weights: &Weights| {
-        let shares = shares(catalogue, weights, |question| !question.reported);
+        let ranking = Ranking { weights: weights.clone(), ..Ranking::default() };
+        let shares = shares(catalogue, &ranking, |question| !question.reported);
         let sets = SETS.iter().map(|(set, _, wanted)| {
             let share = &shares[set];
             let percent = share.percent(share.found);

@@ -77,6 +77,9 @@ impl Tools {
         problems.extend(exec_problems(app));
         problems.extend(app.credential_problems());
         catalogue.report("settings", problems);
+        if let Some(model) = app.search_model() {
+            catalogue.set_model(model);
+        }
         let scripts = Scripts { engine: app.engine()?, state: app.state() };
         let code = app.code_tool(Arc::clone(&scripts.engine));
         let built_in = haft_tools::tools_with(

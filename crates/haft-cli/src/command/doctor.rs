@@ -116,6 +116,7 @@ fn problems(app: &App) -> Vec<Finding> {
             return vec![Finding::fault("tools", error.to_string(), "report this: built-in tools must load")];
         }
     };
+    tools.catalogue.try_model();
     let problems = tools.catalogue.problems();
     if problems.is_empty() {
         return vec![Finding::ok("settings and tools", "no problems")];

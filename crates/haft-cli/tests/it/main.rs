@@ -27,6 +27,7 @@ mod resume;
 mod rules;
 mod sandbox;
 mod scripts;
+mod search;
 mod secrets;
 mod serving;
 mod serving_http;

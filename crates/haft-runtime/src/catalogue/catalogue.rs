@@ -5,6 +5,7 @@ use super::{
     stack::{Kind, Layer, Stack, Wrapper},
     wrap::Opens,
 };
+use crate::find::ModelSource;
 use haft_core::AnyTool;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -127,6 +128,8 @@ struct Stacks {
     problems: BTreeMap<String, Vec<Problem>>,
     /// What owners say their tools are for.
     about: Arc<BTreeMap<String, String>>,
+    /// What tools mean is told by this.
+    model: Option<ModelSource>,
     next: u64,
     snapshot: Option<Arc<Snapshot>>,
     /// What is seen while several changes are made that belong together, and how many hold it.
@@ -252,6 +255,27 @@ impl Catalogue {
         stacks.snapshot = None;
     }
 
+    /// Has searches go by what words mean too.
+    pub fn set_model(&self, model: ModelSource) {
+        let mut stacks = self.lock();
+        stacks.model = Some(model);
+        stacks.snapshot = None;
+    }
+
+    /// Reads the model for searches where that wasn't done yet, so that its problem is among the others. Blocking.
+    pub fn try_model(&self) {
+        let model = self.lock().model.clone();
+        if let Some(model) = model {
+            // What is wrong stays with it.
+            let _ = model.model();
+        }
+    }
+
+    /// Why searches go on without the model, once it was to be read.
+    pub fn model_problem(&self) -> Option<Problem> {
+        self.lock().model.as_ref().and_then(ModelSource::problem)
+    }
+
     /// Replaces the problems of one source.
     pub fn report(&self, source: &str, problems: Vec<Problem>) {
         let mut stacks = self.lock();
@@ -262,9 +286,11 @@ impl Catalogue {
         }
     }
 
-    /// All problems, by source.
+    /// All problems, by source; that of the model for searches once it was to be read.
     pub fn problems(&self) -> Vec<Problem> {
-        self.lock().problems.values().flatten().cloned().collect()
+        let stacks = self.lock();
+        let of_model = stacks.model.as_ref().and_then(ModelSource::problem);
+        stacks.problems.values().flatten().cloned().chain(of_model).collect()
     }
 
     /// Keeps every new snapshot as the last one was until the result is dropped, so that changes that belong together
@@ -289,7 +315,8 @@ impl Catalogue {
             return Arc::clone(snapshot);
         }
         let shown = stacks.tools.values().filter_map(|stack| stack.shown.clone());
-        let snapshot = Arc::new(Snapshot::new(shown, stacks.gone.clone(), Arc::clone(&stacks.about)));
+        let (gone, about, model) = (stacks.gone.clone(), Arc::clone(&stacks.about), stacks.model.clone());
+        let snapshot = Arc::new(Snapshot::new(shown, gone, about, model));
         stacks.snapshot = Some(Arc::clone(&snapshot));
         snapshot
     }

@@ -1,7 +1,7 @@
 //! The immutable catalogue that one model request is made with.
 
 use super::{Offer, ToolSet};
-use crate::find::ToolIndex;
+use crate::find::{ModelSource, ToolIndex};
 use haft_core::Exposure;
 use std::{
     collections::BTreeMap,
@@ -15,6 +15,7 @@ pub struct Snapshot {
     gone: BTreeMap<Arc<str>, Arc<str>>,
     /// What sources are for.
     about: Arc<BTreeMap<String, String>>,
+    model: Option<ModelSource>,
     tokens: usize,
     /// The index of what scripts may find, made for the first that looks.
     pub(crate) of_scripts: OnceLock<Arc<ToolIndex>>,
@@ -39,16 +40,22 @@ impl Snapshot {
         offers: impl Iterator<Item = Offer>,
         gone: BTreeMap<Arc<str>, Arc<str>>,
         about: Arc<BTreeMap<String, String>>,
+        model: Option<ModelSource>,
     ) -> Self {
         let offers: BTreeMap<_, _> = offers.map(|offer| (Arc::clone(&offer.name), offer)).collect();
         let is_sent = |offer: &&Offer| matches!(offer.spec().exposure, Exposure::Direct | Exposure::Auto);
         let tokens = offers.values().filter(is_sent).map(|offer| offer.tokens).sum();
-        Self { offers, gone, about, tokens, of_scripts: OnceLock::new() }
+        Self { offers, gone, about, model, tokens, of_scripts: OnceLock::new() }
     }
 
     /// About how many tokens it costs to send all definitions that may be sent unasked.
     pub(crate) fn tokens(&self) -> usize {
         self.tokens
+    }
+
+    /// What tells how near words are to each other, where there is something.
+    pub(crate) fn model(&self) -> Option<&ModelSource> {
+        self.model.as_ref()
     }
 
     /// What the tools of an owner are for, in its own words.
@@ -81,7 +88,7 @@ impl Snapshot {
         let offers =
             self.offers.iter().filter(|(name, offer)| set.contains(name, offer.spec()) && is_enabled(offer));
         let offers = offers.map(|(_, offer)| offer.clone());
-        Self::new(offers, self.gone.clone(), Arc::clone(&self.about))
+        Self::new(offers, self.gone.clone(), Arc::clone(&self.about), self.model.clone())
     }
 
     /// Finds a tool: exact name, then alias, then the only match ignoring case.

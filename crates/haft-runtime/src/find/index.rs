@@ -3,11 +3,13 @@
 use super::{
     Query,
     document::{Document, FIELDS, fields},
+    meanings::{Meanings, text_of},
+    model::StaticModel,
     weights::Weights,
     words::{is_stop, kin, split, stem},
 };
 use std::{
-    cmp::Reverse,
+    cmp::{Ordering, Reverse},
     collections::{BTreeSet, HashMap},
     sync::Arc,
 };
@@ -16,6 +18,8 @@ use std::{
 const PREFIX_MIN_CHARS: usize = 4;
 /// Most words of a query that are looked at; what follows is seldom about the tool.
 const QUERY_MAX_WORDS: usize = 400;
+/// A tool without a word of the query is found where it means as much the same.
+const NEAR_MIN: f32 = 0.35;
 /// Most words of a name that is looked for as a whole.
 const NAME_MAX_WORDS: usize = 12;
 
@@ -45,6 +49,15 @@ struct Entry {
     name_worth: f32,
 }
 
+/// How tools are ranked.
+#[derive(Debug, Clone, Default)]
+pub struct Ranking {
+    /// How much what counts.
+    pub weights: Weights,
+    /// What words mean; none, and they count as they are written.
+    pub model: Option<Arc<StaticModel>>,
+}
+
 /// An index of tools. Building takes some microseconds a tool; it never changes.
 #[derive(Debug, Default)]
 pub struct ToolIndex {
@@ -53,7 +66,11 @@ pub struct ToolIndex {
     terms: HashMap<String, Term>,
     /// Names as words joined by blanks, with and without server and source.
     names: HashMap<String, Vec<u32>>,
+    meanings: Option<Meanings>,
 }
+
+/// A tool that fits: its rank among those that are named, its score.
+type Ranked<'a> = (Option<usize>, f32, &'a Entry);
 
 /// A tool that was found.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,16 +97,21 @@ pub struct Found {
 impl ToolIndex {
     /// Reads all documents.
     pub fn build<'a>(documents: impl IntoIterator<Item = Document<'a>>) -> Self {
-        Self::weighed(Weights::default(), documents)
+        Self::ranked(Ranking::default(), documents)
     }
 
-    /// Reads all documents, to be ranked by other weights than the usual ones.
-    pub fn weighed<'a>(weights: Weights, documents: impl IntoIterator<Item = Document<'a>>) -> Self {
-        let mut builder = Builder { weights, ..Builder::default() };
+    /// Reads all documents, to be ranked otherwise than by words and the usual weights.
+    pub fn ranked<'a>(ranking: Ranking, documents: impl IntoIterator<Item = Document<'a>>) -> Self {
+        let mut builder = Builder { weights: ranking.weights, ..Builder::default() };
+        let mut texts = Vec::new();
         for document in documents {
             builder.add(&document);
+            if ranking.model.is_some() {
+                texts.push(text_of(&document));
+            }
         }
-        builder.finish()
+        let meanings = ranking.model.map(|model| Meanings::of(model, &texts));
+        Self { meanings, ..builder.finish() }
     }
 
     /// How many tools are in it.
@@ -108,20 +130,7 @@ impl ToolIndex {
         if !query.select.is_empty() {
             return self.selected(query, shows);
         }
-        let mut scores = vec![0_f32; self.entries.len()];
-        let mut covered = vec![0_f32; self.entries.len()];
-        for (word, weight) in self.expand(&query.text) {
-            let Some(term) = self.terms.get(&word) else { continue };
-            for posting in &term.postings {
-                let at = index(posting.document);
-                if let (Some(score), Some(covered)) = (scores.get_mut(at), covered.get_mut(at)) {
-                    *score += weight * posting.worth;
-                    if posting.in_name {
-                        *covered += weight.min(1.0) * term.rarity;
-                    }
-                }
-            }
-        }
+        let scores = self.scores(&query.text);
         let named = self.named(&query.text);
         let required = self.having(&query.required);
         let fits = |at: usize, entry: &Entry| {
@@ -130,28 +139,25 @@ impl ToolIndex {
         };
         // A source or a required word alone asks for all that have it.
         let is_list = query.text.is_empty();
-        let mut hits: Vec<(Option<usize>, f32, &Entry)> = Vec::new();
+        let mut hits: Vec<Ranked<'_>> = Vec::new();
         for (at, entry) in self.entries.iter().enumerate() {
             let place = named.get(&at).copied();
             let score = scores.get(at).copied().unwrap_or_default();
             if (score > 0.0 || place.is_some() || is_list) && fits(at, entry) {
-                let covered = covered.get(at).copied().unwrap_or_default();
-                let share = if entry.name_worth > 0.0 { (covered / entry.name_worth).min(1.0) } else { 0.0 };
-                hits.push((place, score * self.weights.coverage.mul_add(share, 1.0), entry));
+                hits.push((place, score, entry));
             }
         }
-        hits.sort_by(|(place, score, entry), (other_place, other_score, other)| {
-            let order = place.unwrap_or(usize::MAX).cmp(&other_place.unwrap_or(usize::MAX));
-            order.then(other_score.total_cmp(score)).then_with(|| entry.name.cmp(&other.name))
-        });
         let kept = limit.max(hits.iter().filter(|(place, ..)| place.is_some()).count());
+        let more = hits.len().saturating_sub(kept);
+        if kept < hits.len() {
+            // Only those that are kept need an order among them.
+            hits.select_nth_unstable_by(kept, best_first);
+            hits.truncate(kept);
+        }
+        hits.sort_by(best_first);
         Found {
-            more: hits.len().saturating_sub(kept),
-            hits: hits
-                .iter()
-                .take(kept)
-                .map(|(place, score, entry)| hit(entry, place.is_some(), *score))
-                .collect(),
+            hits: hits.iter().map(|(place, score, entry)| hit(entry, place.is_some(), *score)).collect(),
+            more,
             unknown: Vec::new(),
         }
     }
@@ -170,6 +176,43 @@ impl ToolIndex {
             }
         }
         found
+    }
+
+    /// How well each document fits a query.
+    fn scores(&self, text: &str) -> Vec<f32> {
+        let scores = self.lexical(text);
+        let Some(near) = self.meanings.as_ref().and_then(|meanings| meanings.near(text)) else {
+            return scores;
+        };
+        let best = scores.iter().copied().fold(f32::EPSILON, f32::max);
+        let both = scores.iter().zip(near).map(|(score, near)| {
+            let is_found = *score > 0.0 || near >= NEAR_MIN;
+            if is_found { score / best + self.weights.meaning * near.max(0.0) } else { 0.0 }
+        });
+        both.collect()
+    }
+
+    /// How well each document fits the words of a query.
+    fn lexical(&self, text: &str) -> Vec<f32> {
+        let mut scores = vec![0_f32; self.entries.len()];
+        let mut covered = vec![0_f32; self.entries.len()];
+        for (word, weight) in self.expand(text) {
+            let Some(term) = self.terms.get(&word) else { continue };
+            for posting in &term.postings {
+                let at = index(posting.document);
+                if let (Some(score), Some(covered)) = (scores.get_mut(at), covered.get_mut(at)) {
+                    *score += weight * posting.worth;
+                    if posting.in_name {
+                        *covered += weight.min(1.0) * term.rarity;
+                    }
+                }
+            }
+        }
+        for ((score, covered), entry) in scores.iter_mut().zip(covered).zip(&self.entries) {
+            let share = if entry.name_worth > 0.0 { (covered / entry.name_worth).min(1.0) } else { 0.0 };
+            *score *= self.weights.coverage.mul_add(share, 1.0);
+        }
+        scores
     }
 
     /// The stems to look for, each with its weight.
@@ -271,6 +314,15 @@ impl ToolIndex {
         }
         having
     }
+}
+
+/// Named tools by their rank, then by score; equal ones in the order of their names.
+fn best_first(
+    (place, score, entry): &Ranked<'_>,
+    (other_place, other_score, other): &Ranked<'_>,
+) -> Ordering {
+    let order = place.unwrap_or(usize::MAX).cmp(&other_place.unwrap_or(usize::MAX));
+    order.then(other_score.total_cmp(score)).then_with(|| entry.name.cmp(&other.name))
 }
 
 fn hit(entry: &Entry, is_named: bool, score: f32) -> Hit {
@@ -389,7 +441,7 @@ impl Builder {
         }
         let mut term = |at: u32| terms.get_mut(index(at)).map(std::mem::take);
         let terms = self.stems.into_iter().filter_map(|(stem, at)| Some((stem, term(at)?))).collect();
-        ToolIndex { weights: self.weights, entries: self.entries, terms, names: self.names }
+        ToolIndex { weights: self.weights, entries: self.entries, terms, names: self.names, meanings: None }
     }
 }
 

@@ -2,13 +2,15 @@
 //! told about those that it wasn't sent.
 //!
 //! The ranking is lexical: names, whatever their spelling, come first; the others by BM25F over name, description,
-//! parameters and source, with stems, synonyms of verbs and words that are written together here and apart there. The
-//! weights were set on one half of the functions of the Berkeley function-calling leaderboard and are measured on the
-//! other: `bench/tool_search`.
+//! parameters and source, with stems, synonyms of verbs and words that are written together here and apart there. Where
+//! settings name a model of static embeddings, what a tool means counts beside its words. The weights were set on one half
+//! of the functions of the Berkeley function-calling leaderboard and are measured on the other: `bench/tool_search`.
 
 mod deferred;
 mod document;
 mod index;
+mod meanings;
+mod model;
 mod query;
 mod tool;
 mod weights;
@@ -17,7 +19,8 @@ mod words;
 pub use deferred::Deferral;
 pub(crate) use deferred::{LOADED, load};
 pub use document::Document;
-pub use index::{Found, Hit, ToolIndex};
+pub use index::{Found, Hit, Ranking, ToolIndex};
+pub use model::{ModelError, ModelSource, StaticModel, TENSORS_FILE, TOKENIZER_FILE};
 pub use query::Query;
 pub use tool::tool_search;
 pub use weights::Weights;

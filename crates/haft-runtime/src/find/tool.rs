@@ -2,7 +2,7 @@
 //!
 //! It lives here and not with the built-in tools, since it needs the catalogue.
 
-use super::{Document, Found, Query, ToolIndex, deferred::load};
+use super::{Document, Found, Query, Ranking, ToolIndex, deferred::load};
 use crate::{Catalogue, Offer, Snapshot};
 use haft_core::{
     AnyTool, Cx, Effects, Exposure, Failure, Output, Risk, SessionView, Spec, Tool, Touch, erase,
@@ -61,19 +61,27 @@ impl ToolSearch {
 }
 
 impl Snapshot {
-    /// An index of the tools that a model may find.
+    /// An index of the tools that a model may find. Reads the catalogue's model of embeddings where that wasn't read yet.
     pub fn index(&self) -> ToolIndex {
-        ToolIndex::build(self.offers().filter(|offer| is_found(offer)).map(Document::of))
+        self.index_of(is_found)
     }
 
     /// An index of the tools that a script may find, made once.
     pub(crate) fn index_of_scripts(&self) -> &ToolIndex {
-        let is_callable = |offer: &&Offer| {
-            let spec = offer.spec();
-            spec.code_mode && (is_found(offer) || spec.exposure == Exposure::Code)
+        let make = || {
+            Arc::new(self.index_of(|offer| {
+                let spec = offer.spec();
+                spec.code_mode && (is_found(offer) || spec.exposure == Exposure::Code)
+            }))
         };
-        let make = || Arc::new(ToolIndex::build(self.offers().filter(is_callable).map(Document::of)));
         self.of_scripts.get_or_init(make)
+    }
+
+    fn index_of(&self, is_in: impl Fn(&Offer) -> bool) -> ToolIndex {
+        // Without a model that can be read words alone count; the catalogue names the problem.
+        let model = self.model().and_then(|source| source.model().ok());
+        let offers = self.offers().filter(|offer| is_in(offer));
+        ToolIndex::ranked(Ranking { model, ..Ranking::default() }, offers.map(Document::of))
     }
 }
 

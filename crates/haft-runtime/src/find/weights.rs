@@ -22,6 +22,8 @@ pub struct Weights {
     pub prefix: f32,
     /// The weight of a synonym.
     pub synonym: f32,
+    /// What it adds when a tool means what the query does, where there is a model, beside 1 for the best by words.
+    pub meaning: f32,
 }
 
 impl Default for Weights {
@@ -35,6 +37,7 @@ impl Default for Weights {
             joined: 0.269,
             prefix: 0.047,
             synonym: 0.25,
+            meaning: 0.2,
         }
     }
 }

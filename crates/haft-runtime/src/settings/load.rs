@@ -54,6 +54,7 @@ pub(super) struct Layer {
     pub(super) extra_roots: Vec<Setting<Placed>>,
     pub(super) taint: TaintSetting,
     pub(super) defer: Option<Setting<Deferral>>,
+    pub(super) search_model: Option<Setting<Placed>>,
     pub(super) sandbox: SandboxSetting,
     pub(super) code: CodeSetting,
     pub(super) mask: Option<Setting<bool>>,
@@ -127,8 +128,10 @@ impl Layer {
             self.taint = TaintSetting::read(&section, place);
         }
         if let Some(section) = root.section("discovery") {
-            section.only(&["defer"]);
+            section.only(&["defer", "model"]);
             self.defer = section.counts("defer").then(|| section.word("defer")).flatten();
+            let model = section.counts("model").then(|| section.text("model")).flatten();
+            self.search_model = model.and_then(|model| placed_one(&section, model, place));
         }
         if let Some(section) = root.section("sandbox") {
             self.sandbox = SandboxSetting::read(&section, place);
@@ -302,18 +305,20 @@ fn names_a_tool(text: &str) -> bool {
 }
 
 pub(super) fn placed(section: &Section<'_>, key: &str, place: &Place) -> Vec<Setting<Placed>> {
-    let mut all = Vec::new();
-    for item in section.texts(key).items {
-        match place.absolute(&item.value) {
-            Some(path) => all.push(item.map(|_| path)),
-            None => section.document.problem(
-                item.origin.line,
-                format!("\"{}\" starts at the home folder, which isn't known here", item.value),
-                "write an absolute path, or set HOME",
-            ),
-        }
+    let items = section.texts(key).items.into_iter();
+    items.filter_map(|item| placed_one(section, item, place)).collect()
+}
+
+fn placed_one(section: &Section<'_>, item: Setting<String>, place: &Place) -> Option<Setting<Placed>> {
+    let path = place.absolute(&item.value);
+    if path.is_none() {
+        section.document.problem(
+            item.origin.line,
+            format!("\"{}\" starts at the home folder, which isn't known here", item.value),
+            "write an absolute path, or set HOME",
+        );
     }
-    all
+    path.map(|path| item.map(|_| path))
 }
 
 #[cfg(test)]
@@ -382,7 +387,7 @@ mod tests {
                     [tools.bash]\nexposure = 'deferred'\npermission = 'confirm'\nenabled = true\ntimeoutMs = 5_000\n\
                     [environment]\npass = ['CI']\n[roots]\nextra = ['~/notes']\n\
                     [models.big]\nprovider = 'anthropic'\nmodel = 'm'\nbaseUrl = 'http://l'\napiKeyEnv = 'K'\n\
-                    maxTokens = 9\ndefault = true\n";
+                    maxTokens = 9\ndefault = true\n[discovery]\nmodel = '~/models/small'\n";
         let settings = read(Scope::User, text, false);
         assert_eq!(listed(&settings), Vec::<String>::new());
         let mode = settings.mode.clone().unwrap();
@@ -391,6 +396,7 @@ mod tests {
         assert_eq!(settings.folders[0].value.absolute, "/w/.pequenin/tools");
         assert_eq!(settings.extra_roots[0].value.absolute, "/home/u/notes");
         assert_eq!(settings.pass_env[0].value, "CI");
+        assert_eq!(settings.search_model.as_ref().unwrap().value.absolute, "/home/u/models/small");
         let bash = &settings.tools["bash"];
         assert_eq!(bash.timeout_ms.as_ref().map(|set| set.value), Some(5_000));
         assert_eq!(bash.exposure.as_ref().map(|set| set.value), Some(haft_core::Exposure::Deferred));

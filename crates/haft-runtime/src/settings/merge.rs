@@ -46,6 +46,8 @@ pub struct Settings {
     pub taint: TaintSetting,
     /// When definitions of tools that leave it to haft are sent.
     pub defer: Option<Setting<Deferral>>,
+    /// The folder with the model of static embeddings by which tools are searched.
+    pub search_model: Option<Setting<Placed>>,
     /// What commands are kept from.
     pub sandbox: SandboxSetting,
     /// What one script of code mode may use.
@@ -112,6 +114,7 @@ impl Settings {
         self.hooks.append(&mut layer.hooks);
         self.taint.add_weaker(layer.taint);
         self.defer = self.defer.take().or(layer.defer);
+        self.search_model = self.search_model.take().or(layer.search_model);
         self.sandbox.add_weaker(layer.sandbox);
         for (name, credential) in layer.set_env {
             self.set_env.entry(name).or_insert(credential);

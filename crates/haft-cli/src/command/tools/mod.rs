@@ -129,6 +129,7 @@ fn object(app: &App, offer: &Offer) -> Value {
 }
 
 fn problems(tools: &Tools, json: bool) -> anyhow::Result<Status> {
+    tools.catalogue.try_model();
     let problems = tools.catalogue.problems();
     if json {
         print::json(&problems)?;

@@ -52,6 +52,9 @@ pub(super) fn search(
         print::json(&json!({"tools": rows, "more": found.more, "unknown": found.unknown}))?;
     } else {
         print_offers(app, &offers, false)?;
+        if let Some(problem) = tools.catalogue.model_problem() {
+            print::note(&problem.text);
+        }
         if !found.unknown.is_empty() {
             print::note(&format!("there is no tool named {}", found.unknown.join(", ")));
         }

@@ -122,6 +122,37 @@ fn parameters_and_their_values_are_found() {
 }
 
 #[test]
+fn with_a_model_what_means_the_same_is_found_without_a_word_in_common() {
+    let schema = Value::Null;
+    let tools = [("fish_pond", "Fish."), ("monarch_of_year", "Tells the monarch."), ("other", "Does it.")];
+    let documents = || {
+        let document = |(name, description)| Document {
+            name,
+            source: "core",
+            aliases: &[],
+            description,
+            schema: &schema,
+        };
+        tools.into_iter().map(document)
+    };
+    let model = Some(std::sync::Arc::new(crate::find::model::tests::tiny()));
+    let with = ToolIndex::ranked(Ranking { model, ..Ranking::default() }, documents());
+    let without = ToolIndex::build(documents());
+    assert!(names(&without, "who was king then", 5).is_empty());
+    assert_eq!(names(&with, "who was king then", 5), ["monarch_of_year"], "what is far stays away");
+    assert_eq!(names(&with, "fish", 5)[0], "fish_pond");
+    assert_eq!(
+        names(&with, "fish_pond of the king", 5)[0],
+        "fish_pond",
+        "what is named comes first all the same"
+    );
+    for query in ["source:core", "xyzzy", "select:other"] {
+        let (with, without) = (names(&with, query, 5), names(&without, query, 5));
+        assert_eq!(with, without, "{query}: a query without known words is ranked as without a model");
+    }
+}
+
+#[test]
 fn required_words_and_sources_keep_the_rest_out() {
     let tools = index(&[
         ("mcp__github__list_issues", "mcp:github", "Lists issues."),
