@@ -129,8 +129,8 @@ impl Engine {
             if wait == 0 {
                 continue;
             }
-            if wait < 0 && self.number(&self.kit.waits) == 0 {
-                self.stuck();
+            if wait < 0 && self.number(&self.kit.waits) == 0 && self.stuck() {
+                continue;
             }
             let next = match u64::try_from(wait) {
                 Ok(ms) => orders.recv_timeout(Duration::from_millis(ms)),
@@ -270,14 +270,17 @@ impl Engine {
     }
 
     /// Nothing more will happen, and something waits. Where much of the memory is used, what was waited for was lost for
-    /// want of it.
-    fn stuck(&self) {
+    /// want of it. Whether to look again.
+    fn stuck(&self) -> bool {
         let used = usize::try_from(self.runtime.memory_usage().malloc_size).unwrap_or(0);
         let is_spent = used > self.memory_bytes.div_euclid(2);
         self.context.with(|ctx| {
-            let done = call(&ctx, &self.kit.stuck, (is_spent,));
-            self.report(&ctx, done);
-        });
+            let stuck = self.kit.stuck.clone().restore(&ctx);
+            let said = stuck.and_then(|stuck| stuck.call::<_, bool>((is_spent,)));
+            let again = *said.as_ref().unwrap_or(&false);
+            self.report(&ctx, said.map(drop));
+            again
+        })
     }
 
     fn tell(&self, function: &Held) {

@@ -851,13 +851,18 @@
     atOnce = limits.atOnce;
     longest = limits.timerMs;
     defineProperty(globalThis, "tools", { value: toolsOf(0), writable: false, configurable: false, enumerable: false });
-    let running;
     try {
       running = fn();
     } catch (error) {
       failed(0, error);
       return;
     }
+    hear();
+  }
+
+  let running = null, wasHeardAgain = false;
+
+  function hear() {
     then(running, (value) => {
       returned = true;
       atRest(0, () => finished(value));
@@ -893,11 +898,18 @@
     return keys(asked).length + (!isScript && heard !== null && heard() ? 1 : 0);
   }
 
-  /** Nothing more will happen, and something waits; where the memory ran out, for what was lost with it. */
+  /** Nothing more will happen, and something waits; where the memory ran out, for what was lost with it. Whether to look
+   * again: that the script ended may have been lost too. */
   function stuck(isSpent) {
+    if (running !== null && !wasHeardAgain) {
+      wasHeardAgain = true;
+      hear();
+      return true;
+    }
     const error = isSpent ? { name: "InternalError", message: "out of memory" } : new Error("it waits for something that never comes: a promise that nothing resolves");
     if (isScript) failed(0, error);
     else further({ do: "stuck", error });
+    return false;
   }
 
   /** It is to stop while it waits: what for is what it was at. */
