@@ -341,10 +341,7 @@ fn what_a_script_may_use_is_bounded() {
     let failed = bad(&place, "for (let n = 0; n < 100; n++) console.log('x'.repeat(50))");
     assert!(failed.contains("more than 1000 bytes") && failed.contains("xxxx"), "{failed}");
     let failed = bad(&place, "console.log('x'); 'y'.repeat(999)");
-    assert!(
-        failed.contains("returned 999, more than 1000 together") && failed.starts_with("the script"),
-        "{failed}"
-    );
+    assert!(failed.contains("returned 999, more than 1000 together"), "{failed}");
     let failed = bad(&place, "'y'.repeat(20000000)");
     assert!(failed.contains("16 MiB"), "{failed}");
     let failed = bad(&place, "for (let n = 0; n < 2000; n++) setTimeout(() => {}, 1e6)");
