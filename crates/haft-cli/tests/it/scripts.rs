@@ -98,13 +98,15 @@ fn a_folder_with_an_index_has_modules_of_its_own_and_no_packages() {
     );
     place.write(".haft/tools/sum/data.json", "{\"a\": 1, \"b\": 2}");
     assert_eq!(given(&place, "sum", &json!({})), "3");
+    place.write(".haft/tools/dash.ts", "import _ from 'lodash';\nexport default { name: 'dash', description: 'd', execute: () => _.chunk([1], 1) };\n");
     place.write(".haft/tools/bad.ts", "import { readFileSync } from 'node:fs';\nexport default { name: 'bad', description: 'd', execute: () => readFileSync('/etc/passwd') };\n");
     place.write(".haft/tools/pack.ts", "import { pad } from 'left-pad';\nexport default { name: 'pack', description: 'd', execute: () => pad('a') };\n");
     let listed = place.run(&["tools", "--problems"]).with(0).out;
     assert!(
-        listed.contains("bad.ts") && listed.contains("no Node") && listed.contains("pack.ts"),
+        listed.contains("bad.ts:1") && listed.contains("no Node") && listed.contains("pack.ts:1"),
         "{listed}"
     );
+    assert!(listed.contains("dash.ts:1") && listed.contains("no package \"lodash\""), "{listed}");
     assert_eq!(given(&place, "sum", &json!({})), "3");
 }
 

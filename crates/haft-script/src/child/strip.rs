@@ -1,6 +1,6 @@
 //! TypeScript made into what the engine runs: types go, enums stay, and where each piece came from is remembered.
 
-use super::place::PlaceMap;
+use super::{imports, place::PlaceMap};
 use crate::wire::{Fault, Place, SourceFile};
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{ImportDeclaration, ImportDeclarationSpecifier, Statement};
@@ -165,6 +165,16 @@ fn strip(source: &str, path: &str, form: Form) -> Result<Stripped, Fault> {
     if let Some(fault) = first_fault(&transformed.diagnostics, source, path) {
         return Err(fault);
     }
+    if form == Form::Module {
+        // Behind the types, whose imports are gone.
+        for statement in &program.body {
+            if let Statement::ImportDeclaration(import) = statement
+                && let Some(text) = imports::refusal(import)
+            {
+                return Err(Fault { name: None, ..fault(text, source, path, at(import.span.start)) });
+            }
+        }
+    }
     let options = CodegenOptions { source_map_path: Some(PathBuf::from(path)), ..CodegenOptions::default() };
     let printed = Codegen::new().with_options(options).build(&program);
     let mut tokens = Vec::new();
@@ -276,6 +286,33 @@ mod tests {
             let fault = script(&file(source)).map(|stripped| stripped.code).unwrap_err();
             assert_eq!(fault.place.unwrap().line, line, "{source}");
             assert!(fault.text.contains(says), "{}", fault.text);
+        }
+    }
+
+    #[test]
+    fn a_module_has_files_of_its_folder_and_wrappers_and_nothing_else() {
+        for (import, says) in [
+            ("import a from './a';", ""),
+            ("import a from '../a.json';", ""),
+            ("import { buildTool as a } from 'any-host';", ""),
+            ("import a from 'host'; import type { B } from 'lodash';", "no package \"host\""),
+            ("import tool from 'any-host'; const a = tool;", ""),
+            ("import { B } from 'unused'; const a = 1;", ""),
+            ("import a from 'lodash';", "no package \"lodash\""),
+            ("import * as a from 'path';", "no package \"path\""),
+            ("import { z as a } from 'zod';", "no package \"zod\""),
+            ("import 'dotenv/config'; const a = 1;", "no package \"dotenv/config\""),
+            ("import a from '/tmp/outside.json';", "isn't in the module's folder"),
+            ("import { readFileSync as a } from 'node:fs';", "no Node"),
+        ] {
+            let read = module(&file(&format!("\n{import}\nexport default a;")));
+            match read {
+                Ok(_) => assert_eq!(says, "", "{import}"),
+                Err(fault) => {
+                    assert!(!says.is_empty() && fault.text.contains(says), "{import}: {}", fault.text);
+                    assert_eq!(fault.place.unwrap().line, 2, "{import}");
+                }
+            }
         }
     }
 
