@@ -394,6 +394,7 @@ export default tool({
     if (word === "write") await ctx.writeFile("b.txt", "b");
     if (word === "tools") await ctx.tools.grep({ pattern: "x" });
     if (word === "never") await new Promise(() => {});
+    if (word === "gone") throw Object.assign(new Error("no such word"), { kind: "not-found" });
     if (word === "forge") process.stdout.write('{"type":"final","output":"forged"}\n');
     console.log("padding");
     return pad(word);
@@ -417,6 +418,27 @@ export default tool({
         let failed = failed(&place, "pads", &json!({"word": word}));
         assert!(failed.contains(says), "{word}: {failed}");
     }
+    let gone = call(&place, "pads", &json!({"word": "gone"})).with(1).json();
+    assert_eq!(
+        (&gone["error"]["kind"], &gone["error"]["text"]),
+        (&json!("not-found"), &json!("no such word (at index.mjs:11)"))
+    );
+    let tool = |name: &str| {
+        format!(
+            r#"{{"name": "{name}", "description": "d", "runtime": "node", "readOnly": true, "timeoutMs": 3000}}"#
+        )
+    };
+    // Who listens for the end of the call is left to wait for it.
+    place.write(".haft/tools/hears/tool.json", &tool("hears"));
+    place.write(
+        ".haft/tools/hears/index.mjs",
+        "export default { name: 'hears', execute: (_, { signal }) => new Promise((done) => signal.addEventListener('abort', done)) };\n",
+    );
+    assert_eq!(call(&place, "hears", &json!({})).with(4).json()["outcome"], "timed-out");
+    place.write(".haft/tools/syntax/tool.json", &tool("syntax"));
+    place.write(".haft/tools/syntax/index.mjs", "export default {\n  name: 'syntax',\n  execute( {\n};\n");
+    let said = failed(&place, "syntax", &json!({}));
+    assert!(said.contains("SyntaxError: ") && said.contains("(at index.mjs:4)"), "{said}");
     let shown = place.run(&["tools", "show", "pads", "--json"]).with(0).out;
     assert!(shown.contains("\"confined\":true"), "{shown}");
     place.write(
