@@ -160,6 +160,12 @@ fn ctx_has_what_capabilities_lend_and_each_access_is_judged() {
     assert!(failed(&place, "reads", &json!({"path": "gone"})).contains("not-found"));
     lent(&place, "bare", "", "return [await ctx.readFile('a.txt')]");
     assert!(failed(&place, "bare", &json!({})).contains("it needs the capability fs.read"));
+    lent(&place, "alone", "", "return await ctx.tools.grep({ pattern: 'x' })");
+    let said = failed(&place, "alone", &json!({}));
+    assert!(
+        said.contains("those of the tools that it calls") && said.contains("tool.meta for all"),
+        "{said}"
+    );
     lent(
         &place,
         "writes",
@@ -343,7 +349,7 @@ fn each_bad_module_is_named_with_its_line_and_the_others_work() {
 fn a_script_becomes_a_tool_by_its_call() {
     let place = Place::new();
     place.write("a.txt", "TODO one\nTODO two\n");
-    let script = "type Line = string;\nconst text: string = await tools.read({ path: 'a.txt' });\nconsole.log('counted');\n(text.match(/TODO/g) ?? []).length";
+    let script = "type Line = string;\nconst text: string = await tools.read({ path: 'a.txt' });\nconsole.log('counted', 1n, new Map([['a', 1]]));\nconsole.table([1]);\nconsole.assert(false, 'odd');\nconst cyclic: any = {};\ncyclic.self = cyclic;\nconsole.warn(cyclic);\n(text.match(/TODO/g) ?? []).length";
     let ran =
         place.run_with(&["--yes", "call", "--json", "code", "-"], &json!({"script": script}).to_string());
     let object = ran.with(0).json();
@@ -351,7 +357,13 @@ fn a_script_becomes_a_tool_by_its_call() {
     let saved =
         place.run(&["save-tool", id, "count-todos", "--description", "Counts what is to do."]).with(0);
     assert!(saved.out.contains("count-todos.ts"), "{saved:?}");
-    assert_eq!(given(&place, "count-todos", &json!({})), "counted\n2");
+    assert!(
+        saved.out.contains("haft call count-todos '{}'") && !saved.out.contains("haft test"),
+        "{saved:?}"
+    );
+    let given = given(&place, "count-todos", &json!({}));
+    assert_eq!(given, text(&object), "it prints as the script did");
+    assert!(given.starts_with("counted 1n Map {") && given.ends_with("\n2"), "{given}");
     assert!(place.run(&["tools", "show", "count-todos"]).with(0).out.contains("Counts what is to do."));
     let inner = format!("{id}.1");
     for (words, says) in [
