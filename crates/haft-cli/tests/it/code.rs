@@ -139,6 +139,24 @@ caught
 }
 
 #[test]
+fn a_script_reads_a_file_as_it_is_by_the_rules_for_reading() {
+    let place = Place::new();
+    place.write(".haft/config.toml", "[permissions]\ndeny = ['read(secret/**)']\n");
+    place.write("secret/k", "hidden");
+    place.write("long.csv", &"a,b\n".repeat(50_000));
+    assert_eq!(good(&place, "(await tools.$read('long.csv')).split('\\n').length"), "50001");
+    for (path, kind) in [("secret/k", "denied"), ("gone", "not-found")] {
+        let script = format!(
+            "let kind;\ntry {{ await tools.$read('{path}') }} catch (error) {{ kind = error.kind }}\nkind"
+        );
+        assert_eq!(good(&place, &script), kind);
+    }
+    let inside =
+        "let kind;\ntry { await tools.code({ script: '1' }) } catch (error) { kind = error.kind }\nkind";
+    assert_eq!(good(&place, inside), "denied");
+}
+
+#[test]
 fn hooks_marks_and_bounds_hold_for_inner_calls() {
     let place = Place::new();
     place.write_home(

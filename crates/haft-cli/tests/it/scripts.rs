@@ -349,7 +349,7 @@ fn each_bad_module_is_named_with_its_line_and_the_others_work() {
 fn a_script_becomes_a_tool_by_its_call() {
     let place = Place::new();
     place.write("a.txt", "TODO one\nTODO two\n");
-    let script = "type Line = string;\nconst text: string = await tools.read({ path: 'a.txt' });\nconsole.log('counted', 1n, new Map([['a', 1]]));\nconsole.table([1]);\nconsole.assert(false, 'odd');\nconst cyclic: any = {};\ncyclic.self = cyclic;\nconsole.warn(cyclic);\n(text.match(/TODO/g) ?? []).length";
+    let script = "type Line = string;\nconst text: string = await tools.read({ path: 'a.txt' });\nconsole.log('counted', 1n, new Map([['a', 1]]));\nconsole.table([1]);\nconsole.assert(false, 'odd');\nconst cyclic: any = {};\ncyclic.self = cyclic;\nconsole.warn(cyclic);\nif ((await tools.$read('a.txt')) !== 'TODO one\\nTODO two\\n') throw new Error('not as it is');\n(text.match(/TODO/g) ?? []).length";
     let ran =
         place.run_with(&["--yes", "call", "--json", "code", "-"], &json!({"script": script}).to_string());
     let object = ran.with(0).json();

@@ -430,6 +430,9 @@
       get(_, key) {
         if (typeof key !== "string" || key === "then" || key === "toJSON") return undefined;
         if (path.length === 0 && key === "$search") return (query) => ask(call, "search", [], String(query));
+        if (path.length === 0 && key === "$read") {
+          return (path) => then(ask(call, "readFile", [], { path: String(path) }), (found) => found.text);
+        }
         if (path.length === 0 && key === "$describe") return (name) => ask(call, "describe", [], String(name));
         if (path.length >= NESTING_MAX) throw new TypeError("no tool's name has so many parts");
         return node([...path, key]);

@@ -3,6 +3,7 @@
 use super::{CODE_TOOL, CodeSettings, search};
 use crate::{
     guest::{Gone, Guest},
+    module::READ,
     wire::{Fault, Order, Place, Refused, Rest, Word},
 };
 use futures::{StreamExt as _, stream::FuturesUnordered};
@@ -179,6 +180,7 @@ impl<'a> ScriptRun<'a> {
         }
         let request = match what {
             "tool" => self.request(name, &input),
+            "readFile" => self.one_more(READ, &input),
             "search" => {
                 let words = input.as_str().unwrap_or_default();
                 let found = search::found(self.cx.session.as_ref(), &self.tools, words);
@@ -208,14 +210,19 @@ impl<'a> ScriptRun<'a> {
         let known = self.tools.iter().find(|(known, _)| **known == *name);
         if name == CODE_TOOL || known.is_some_and(|(_, spec)| !spec.code_mode) {
             let text = format!("{name} can't be called from inside a script; call it by itself");
-            return Err(refused(Some(name), "permission", text));
+            return Err(refused(Some(name), "denied", text));
         }
+        self.one_more(&name, input)
+    }
+
+    /// A call, unless it has made all that it may.
+    fn one_more(&self, name: &str, input: &Value) -> Result<Request, Refused> {
         if self.calls >= self.settings.calls {
             let text = format!(
                 "the script has made its {} calls; return what there is, and go on in another script",
                 self.settings.calls
             );
-            return Err(refused(Some(name), "unavailable", text));
+            return Err(refused(Some(name.to_owned()), "unavailable", text));
         }
         Ok(Request::new(name, input.to_string()))
     }
