@@ -278,7 +278,7 @@ impl Engine {
             let stuck = self.kit.stuck.clone().restore(&ctx);
             let said = stuck.and_then(|stuck| stuck.call::<_, bool>((is_spent,)));
             let again = *said.as_ref().unwrap_or(&false);
-            self.report(&ctx, said.map(drop));
+            self.report(&ctx, said.map(|_| ()));
             again
         })
     }
