@@ -76,8 +76,14 @@ function described(error) {
   const owns = [`${pathToFileURL(process.cwd()).href}/`, `${process.cwd()}/`];
   const frames = stackOf(error).split("\n").filter((one) => !/\[eval|\$deno\$eval|node_modules\//.test(one));
   const behind = (frame) => owns.filter((own) => frame.includes(own)).map((own) => frame.slice(frame.indexOf(own) + own.length))[0];
-  const place = frames.map(behind).find((rest) => rest !== undefined)?.match(/^[^?:)]+[^:)]*:\d+/)?.[0];
-  return `${name}${error.message ?? show(error)}${place ? ` (at ${place})` : ""}`;
+  const errors = Array.isArray(error.errors) ? error.errors : [];
+  // Bun says of a syntax error where it is beside its stack.
+  const position = [error, ...errors].find((one) => one?.position?.line > 0)?.position;
+  const place = frames.map(behind).find((rest) => rest !== undefined)?.match(/^[^?:)]+[^:)]*:\d+/)?.[0]
+    ?? (position ? `${path.relative(process.cwd(), String(position.file))}:${position.line}` : undefined);
+  const inner = errors.slice(0, 3).map((one) => one?.message ?? show(one)).join("; ");
+  const message = [error.message ?? show(error), inner].filter((one) => one !== "").join(": ");
+  return `${name}${message}${place ? ` (at ${place})` : ""}`;
 }
 
 /** Where an error came from. Node says of a syntax error only what it says when it reads the file by itself. */
