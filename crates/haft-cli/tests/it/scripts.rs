@@ -202,6 +202,25 @@ fn ctx_has_what_capabilities_lend_and_each_access_is_judged() {
 }
 
 #[test]
+fn what_a_tool_began_is_finished_and_what_it_returns_is_bounded() {
+    let place = Place::new();
+    lent(
+        &place,
+        "late",
+        "capabilities: ['fs.write'],",
+        "for (let n = 0; n < 12; n++) ctx.writeFile('late' + n + '.txt', 'x'); return 'done'",
+    );
+    assert_eq!(given(&place, "late", &json!({})), "done");
+    for n in 0..12 {
+        assert_eq!(place.read(&format!("late{n}.txt")).as_deref(), Some("x"), "{n}");
+    }
+    lent(&place, "huge", "", "return 'x'.repeat(20000000)");
+    assert!(failed(&place, "huge", &json!({})).contains("16 MiB"));
+    lent(&place, "twice", "", "return { isError: true, content: [{ type: 'text', text: 'once' }] }");
+    assert_eq!(failed(&place, "twice", &json!({})).matches("once").count(), 1);
+}
+
+#[test]
 fn a_tool_that_states_its_effects_reaches_those_and_no_others() {
     let place = Place::new();
     place.write("a.txt", "one\n");
