@@ -198,6 +198,9 @@ pub(crate) enum Word {
         /// Whether it returned nothing at all.
         #[serde(default)]
         is_nothing: bool,
+        /// What else is to be told of a script.
+        #[serde(default)]
+        rest: Rest,
     },
     /// It didn't.
     Failed {
@@ -205,7 +208,23 @@ pub(crate) enum Word {
         id: u64,
         /// Why.
         fault: Fault,
+        /// What else is to be told of a script.
+        #[serde(default)]
+        rest: Rest,
     },
+}
+
+/// What a script's end leaves to be told.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub(crate) struct Rest {
+    /// Why promises were rejected that nobody waited for: the first of them.
+    pub(crate) unheard: Vec<Fault>,
+    /// How many more there were.
+    pub(crate) more: u64,
+    /// Calls that still waited for their turn.
+    pub(crate) unmade: u64,
+    /// Timers that were set once the script had returned.
+    pub(crate) timers: u64,
 }
 
 /// An error of a script's.

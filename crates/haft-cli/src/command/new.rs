@@ -14,6 +14,9 @@ use std::{
     sync::Arc,
 };
 
+/// The input of the examples of templates.
+const TEMPLATE_INPUT: &str = r#"{"text":"a b"}"#;
+
 /// `haft new`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct NewArgs {
@@ -80,7 +83,7 @@ pub(super) fn tool(app: &App, args: &NewToolArgs) -> anyhow::Result<Status> {
         Language::Node => Template::Node,
         Language::Typescript => {
             let text = typescript_template(&args.name).map_err(misnamed)?;
-            return module(app, args, &text);
+            return module(app, args, &text, Some(TEMPLATE_INPUT));
         }
     };
     let files = template(&args.name, language).map_err(misnamed)?;
@@ -92,21 +95,26 @@ pub(super) fn tool(app: &App, args: &NewToolArgs) -> anyhow::Result<Status> {
         let executable = if file.executable { Executable::Yes } else { Executable::No };
         host::write_new_file(&folder.join(file.path), file.content.as_bytes(), executable)?;
     }
-    tell(app, &args.name, (&folder, &files))
+    tell(app, &args.name, (&folder, &files), Some(TEMPLATE_INPUT))
 }
 
-/// Writes a module.
+/// Writes a module, whose examples have that input; none where it has no examples and needs no input.
 ///
 /// # Errors
 /// As [`tool`].
-pub(super) fn module(app: &App, args: &NewToolArgs, text: &str) -> anyhow::Result<Status> {
+pub(super) fn module(
+    app: &App,
+    args: &NewToolArgs,
+    text: &str,
+    example: Option<&str>,
+) -> anyhow::Result<Status> {
     let root = root(app, args)?;
     let file = root.join(format!("{}.ts", args.name));
     refuse_existing(&file)?;
     refuse_existing(&root.join(&args.name))?;
     host::make_dirs(&root)?;
     host::write_new_file(&file, text.as_bytes(), Executable::No)?;
-    tell(app, &args.name, (&file, &[]))
+    tell(app, &args.name, (&file, &[]), example)
 }
 
 /// Writes an extension.
@@ -124,7 +132,7 @@ pub(super) fn extension(app: &App, args: &NewExtensionArgs) -> anyhow::Result<St
     for file in &files {
         host::write_new_file(&folder.join(file.path), file.content.as_bytes(), Executable::No)?;
     }
-    tell(app, &args.name, (&folder, &files))
+    tell(app, &args.name, (&folder, &files), Some(TEMPLATE_INPUT))
 }
 
 /// Where the new tool goes.
@@ -152,15 +160,22 @@ fn refuse_existing(path: &Path) -> Result<(), Trouble> {
 }
 
 /// Lets the new tool be known, and says what comes next.
-fn tell(app: &App, name: &str, (made, files): (&Path, &[TemplateFile])) -> anyhow::Result<Status> {
+fn tell(
+    app: &App,
+    name: &str,
+    (made, files): (&Path, &[TemplateFile]),
+    example: Option<&str>,
+) -> anyhow::Result<Status> {
     pin(app, name)?;
     print::line(&format!("made {}", made.display()));
     for file in files {
         print::line(&format!("  {}", file.path));
     }
     print::line("next:");
-    print::line(&format!("  haft test {name}"));
-    print::line(&format!("  haft call {name} '{{\"text\":\"a b\"}}'"));
+    if example.is_some() {
+        print::line(&format!("  haft test {name}"));
+    }
+    print::line(&format!("  haft call {name} '{}'", example.unwrap_or("{}")));
     print::line(&format!("  haft check {name}"));
     print::line("Once you change it, its next call asks and shows what changed.");
     Ok(Status::Completed)

@@ -50,7 +50,7 @@ pub(super) fn save_tool(app: &App, args: &SaveToolArgs) -> anyhow::Result<Status
     };
     let text = saved_script(app.engine()?.as_ref(), saved)?;
     let args = NewToolArgs { name: args.name.clone(), lang: Language::Typescript, user: args.user };
-    new::module(app, &args, &text)
+    new::module(app, &args, &text, None)
 }
 
 /// The script that a call ran, of the session's log.

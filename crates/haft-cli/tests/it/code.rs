@@ -39,6 +39,8 @@ fn the_last_expression_or_what_is_returned_is_the_result_and_what_is_printed_is_
     assert_eq!(good(&place, "console.log('x', {a: 1}); return 'text'"), "x { a: 1 }\ntext");
     assert!(good(&place, "const a = 1;").contains("returned nothing"));
     assert_eq!(good(&place, "await Promise.resolve(3)"), "3");
+    let waits = "import { type A } from 'a';\nlet sum = 0;\nfor await (const n of [1, Promise.resolve(2)]) sum += n;\nsum";
+    assert_eq!(good(&place, waits), "3");
 }
 
 #[test]
@@ -137,6 +139,24 @@ caught
 }
 
 #[test]
+fn a_script_reads_a_file_as_it_is_by_the_rules_for_reading() {
+    let place = Place::new();
+    place.write(".haft/config.toml", "[permissions]\ndeny = ['read(secret/**)']\n");
+    place.write("secret/k", "hidden");
+    place.write("long.csv", &"a,b\n".repeat(50_000));
+    assert_eq!(good(&place, "(await tools.$read('long.csv')).split('\\n').length"), "50001");
+    for (path, kind) in [("secret/k", "denied"), ("gone", "not-found")] {
+        let script = format!(
+            "let kind;\ntry {{ await tools.$read('{path}') }} catch (error) {{ kind = error.kind }}\nkind"
+        );
+        assert_eq!(good(&place, &script), kind);
+    }
+    let inside =
+        "let kind;\ntry { await tools.code({ script: '1' }) } catch (error) { kind = error.kind }\nkind";
+    assert_eq!(good(&place, inside), "denied");
+}
+
+#[test]
 fn hooks_marks_and_bounds_hold_for_inner_calls() {
     let place = Place::new();
     place.write_home(
@@ -191,6 +211,8 @@ fn a_failure_names_the_tool_and_the_scripts_own_line() {
     let failed =
         bad(&place, "type A = number;\n\nfunction f(): A {\n  const a: any = null;\n  return a.x;\n}\nf();");
     assert!(failed.contains("TypeError") && failed.contains("at line 5: return a.x;"), "{failed}");
+    let failed = bad(&place, "let a = 1;\nawait import('fs');");
+    assert!(failed.contains("no imports") && failed.contains("at line 2"), "{failed}");
     let failed = bad(&place, "let a = 1;\nlet b = ;\n");
     assert!(failed.contains("SyntaxError") && failed.contains("at line 2: let b = ;"), "{failed}");
     assert!(bad(&place, "throw { a: 1 }").contains("the script threw { a: 1 }"));
@@ -287,6 +309,22 @@ fn bombs_end_the_script_with_what_it_had_logged_and_nothing_else() {
 }
 
 #[test]
+fn a_script_that_uses_up_its_memory_is_told_so() {
+    let place = Place::new();
+    place.write_home("config.toml", "[code]\nmemoryMiB = 64\n");
+    for script in [
+        "const all = []; for (let n = 0; n < 1e6; n++) all.push(Promise.resolve(n).then((one) => one)); await Promise.all(all)",
+        "const map = new Map(); for (let n = 0; ; n++) map.set(n, { n })",
+        "const all = []; for (let n = 0; n < 3e6; n++) all.push(n); all.sort((a, b) => b - a).length + all.map(String).length",
+        "const all = []; for (;;) all.push(new Array(100000).fill(1.5));",
+    ] {
+        let failed = bad(&place, &format!("console.log('first');\n{script}"));
+        assert!(failed.contains("out of memory (64 MiB"), "{script}: {failed}");
+    }
+    assert!(bad(&place, "throw null").contains("threw null"));
+}
+
+#[test]
 fn endless_scripts_end_by_the_deadline_with_what_they_had_logged() {
     let place = Place::new();
     place.write_home("config.toml", "[code]\ntimeoutMs = 1000\n");
@@ -320,6 +358,10 @@ fn what_a_script_may_use_is_bounded() {
     assert!(said.contains("unavailable") && said.contains("its 3 calls"), "{said}");
     let failed = bad(&place, "for (let n = 0; n < 100; n++) console.log('x'.repeat(50))");
     assert!(failed.contains("more than 1000 bytes") && failed.contains("xxxx"), "{failed}");
+    let failed = bad(&place, "console.log('x'); 'y'.repeat(999)");
+    assert!(failed.contains("returned 999, more than 1000 together"), "{failed}");
+    let failed = bad(&place, "'y'.repeat(20000000)");
+    assert!(failed.contains("16 MiB"), "{failed}");
     let failed = bad(&place, "for (let n = 0; n < 2000; n++) setTimeout(() => {}, 1e6)");
     assert!(failed.contains("1000 timers"), "{failed}");
 }
@@ -331,6 +373,38 @@ fn calls_that_are_not_waited_for_are_made_and_none_is_made_after_the_end() {
     assert_eq!(place.read("late.txt").unwrap(), "x");
     good(&place, "setTimeout(() => tools.write({ path: 'never.txt', content: 'x' }), 50); 'done'");
     assert_eq!(place.read("never.txt"), None);
+    // More than may run at once, and those that only follow from others.
+    let many = "for (let n = 0; n < 20; n++) tools.write({ path: `m${n}.txt`, content: 'x' }); 'done'";
+    assert_eq!(good(&place, many), "done");
+    let chain = "(async () => { for (let n = 0; n < 5; n++) await tools.write({ path: `c${n}.txt`, content: 'x' }) })(); 'done'";
+    assert_eq!(good(&place, chain), "done");
+    for name in (0..20).map(|n| format!("m{n}.txt")).chain((0..5).map(|n| format!("c{n}.txt"))) {
+        assert_eq!(place.read(&name).as_deref(), Some("x"), "{name}");
+    }
+    let sleeps = "(async () => { await tools.glob({ pattern: '*' }); await sleep(1); await tools.write({ path: 'never.txt', content: 'x' }) })(); 'done'";
+    assert!(good(&place, sleeps).contains("1 timer(s) set after the script had returned"));
+    assert_eq!(place.read("never.txt"), None);
+}
+
+#[test]
+fn what_nobody_waited_for_and_failed_is_told() {
+    let place = Place::new();
+    place.write(".haft/config.toml", "[permissions]\ndeny = ['write(secret/**)']\n");
+    let told = good(&place, "let a = 1;\ntools.write({ path: 'secret/k', content: 'x' });\n'done'");
+    for part in
+        ["done\n", "1 call that wasn't waited for failed: write failed (denied)", "at line 2: tools.write("]
+    {
+        assert!(told.contains(part), "no {part:?} in {told}");
+    }
+    let told = good(&place, "Promise.reject(new Error('unhandled')); 1");
+    assert!(told.contains("1 promise that wasn't waited for was rejected: Error: unhandled"), "{told}");
+    let handled = "const late = tools.read({ path: 'gone' });\nawait sleep(1);\nlet kind;\ntry { await late } catch (error) { kind = error.kind }\nkind";
+    assert_eq!(good(&place, handled), "not-found");
+    let failed =
+        bad(&place, "await Promise.all(Array.from({ length: 30 }, () => tools.read({ path: 'gone' })))");
+    assert!(failed.contains("read failed (not-found)") && failed.contains("weren't made"), "{failed}");
+    let failed = bad(&place, "await Promise.any([Promise.reject(new TypeError('inner'))])");
+    assert!(failed.contains("TypeError: inner"), "{failed}");
 }
 
 #[test]

@@ -98,13 +98,15 @@ fn a_folder_with_an_index_has_modules_of_its_own_and_no_packages() {
     );
     place.write(".haft/tools/sum/data.json", "{\"a\": 1, \"b\": 2}");
     assert_eq!(given(&place, "sum", &json!({})), "3");
+    place.write(".haft/tools/dash.ts", "import _ from 'lodash';\nexport default { name: 'dash', description: 'd', execute: () => _.chunk([1], 1) };\n");
     place.write(".haft/tools/bad.ts", "import { readFileSync } from 'node:fs';\nexport default { name: 'bad', description: 'd', execute: () => readFileSync('/etc/passwd') };\n");
     place.write(".haft/tools/pack.ts", "import { pad } from 'left-pad';\nexport default { name: 'pack', description: 'd', execute: () => pad('a') };\n");
     let listed = place.run(&["tools", "--problems"]).with(0).out;
     assert!(
-        listed.contains("bad.ts") && listed.contains("no Node") && listed.contains("pack.ts"),
+        listed.contains("bad.ts:1") && listed.contains("no Node") && listed.contains("pack.ts:1"),
         "{listed}"
     );
+    assert!(listed.contains("dash.ts:1") && listed.contains("no package \"lodash\""), "{listed}");
     assert_eq!(given(&place, "sum", &json!({})), "3");
 }
 
@@ -158,6 +160,12 @@ fn ctx_has_what_capabilities_lend_and_each_access_is_judged() {
     assert!(failed(&place, "reads", &json!({"path": "gone"})).contains("not-found"));
     lent(&place, "bare", "", "return [await ctx.readFile('a.txt')]");
     assert!(failed(&place, "bare", &json!({})).contains("it needs the capability fs.read"));
+    lent(&place, "alone", "", "return await ctx.tools.grep({ pattern: 'x' })");
+    let said = failed(&place, "alone", &json!({}));
+    assert!(
+        said.contains("those of the tools that it calls") && said.contains("tool.meta for all"),
+        "{said}"
+    );
     lent(
         &place,
         "writes",
@@ -191,6 +199,25 @@ fn ctx_has_what_capabilities_lend_and_each_access_is_judged() {
         "ctx.session.append('remember'); ctx.log('on it'); return typeof fetch + typeof process",
     );
     assert_eq!(given(&place, "notes", &json!({})), "undefinedundefined");
+}
+
+#[test]
+fn what_a_tool_began_is_finished_and_what_it_returns_is_bounded() {
+    let place = Place::new();
+    lent(
+        &place,
+        "late",
+        "capabilities: ['fs.write'],",
+        "for (let n = 0; n < 12; n++) ctx.writeFile('late' + n + '.txt', 'x'); return 'done'",
+    );
+    assert_eq!(given(&place, "late", &json!({})), "done");
+    for n in 0..12 {
+        assert_eq!(place.read(&format!("late{n}.txt")).as_deref(), Some("x"), "{n}");
+    }
+    lent(&place, "huge", "", "return 'x'.repeat(20000000)");
+    assert!(failed(&place, "huge", &json!({})).contains("16 MiB"));
+    lent(&place, "twice", "", "return { isError: true, content: [{ type: 'text', text: 'once' }] }");
+    assert_eq!(failed(&place, "twice", &json!({})).matches("once").count(), 1);
 }
 
 #[test]
@@ -341,7 +368,7 @@ fn each_bad_module_is_named_with_its_line_and_the_others_work() {
 fn a_script_becomes_a_tool_by_its_call() {
     let place = Place::new();
     place.write("a.txt", "TODO one\nTODO two\n");
-    let script = "type Line = string;\nconst text: string = await tools.read({ path: 'a.txt' });\nconsole.log('counted');\n(text.match(/TODO/g) ?? []).length";
+    let script = "type Line = string;\nconst text: string = await tools.read({ path: 'a.txt' });\nconsole.log('counted', 1n, new Map([['a', 1]]));\nconsole.table([1]);\nconsole.assert(false, 'odd');\nconst cyclic: any = {};\ncyclic.self = cyclic;\nconsole.warn(cyclic);\nif ((await tools.$read('a.txt')) !== 'TODO one\\nTODO two\\n') throw new Error('not as it is');\n(text.match(/TODO/g) ?? []).length";
     let ran =
         place.run_with(&["--yes", "call", "--json", "code", "-"], &json!({"script": script}).to_string());
     let object = ran.with(0).json();
@@ -349,7 +376,13 @@ fn a_script_becomes_a_tool_by_its_call() {
     let saved =
         place.run(&["save-tool", id, "count-todos", "--description", "Counts what is to do."]).with(0);
     assert!(saved.out.contains("count-todos.ts"), "{saved:?}");
-    assert_eq!(given(&place, "count-todos", &json!({})), "counted\n2");
+    assert!(
+        saved.out.contains("haft call count-todos '{}'") && !saved.out.contains("haft test"),
+        "{saved:?}"
+    );
+    let given = given(&place, "count-todos", &json!({}));
+    assert_eq!(given, text(&object), "it prints as the script did");
+    assert!(given.starts_with("counted 1n Map {") && given.ends_with("\n2"), "{given}");
     assert!(place.run(&["tools", "show", "count-todos"]).with(0).out.contains("Counts what is to do."));
     let inner = format!("{id}.1");
     for (words, says) in [
@@ -392,6 +425,7 @@ export default tool({
     if (word === "write") await ctx.writeFile("b.txt", "b");
     if (word === "tools") await ctx.tools.grep({ pattern: "x" });
     if (word === "never") await new Promise(() => {});
+    if (word === "gone") throw Object.assign(new Error("no such word"), { kind: "not-found" });
     if (word === "forge") process.stdout.write('{"type":"final","output":"forged"}\n');
     console.log("padding");
     return pad(word);
@@ -415,6 +449,27 @@ export default tool({
         let failed = failed(&place, "pads", &json!({"word": word}));
         assert!(failed.contains(says), "{word}: {failed}");
     }
+    let gone = call(&place, "pads", &json!({"word": "gone"})).with(1).json();
+    assert_eq!(
+        (&gone["error"]["kind"], &gone["error"]["text"]),
+        (&json!("not-found"), &json!("no such word (at index.mjs:11)"))
+    );
+    let tool = |name: &str| {
+        format!(
+            r#"{{"name": "{name}", "description": "d", "runtime": "node", "readOnly": true, "timeoutMs": 3000}}"#
+        )
+    };
+    // Who listens for the end of the call is left to wait for it.
+    place.write(".haft/tools/hears/tool.json", &tool("hears"));
+    place.write(
+        ".haft/tools/hears/index.mjs",
+        "export default { name: 'hears', execute: (_, { signal }) => new Promise((done) => signal.addEventListener('abort', done)) };\n",
+    );
+    assert_eq!(call(&place, "hears", &json!({})).with(4).json()["outcome"], "timed-out");
+    place.write(".haft/tools/syntax/tool.json", &tool("syntax"));
+    place.write(".haft/tools/syntax/index.mjs", "export default {\n  name: 'syntax',\n  execute( {\n};\n");
+    let said = failed(&place, "syntax", &json!({}));
+    assert!(said.contains("SyntaxError: ") && said.contains("(at index.mjs:4)"), "{said}");
     let shown = place.run(&["tools", "show", "pads", "--json"]).with(0).out;
     assert!(shown.contains("\"confined\":true"), "{shown}");
     place.write(

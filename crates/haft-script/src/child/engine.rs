@@ -9,11 +9,15 @@ use super::{
 };
 use crate::wire::{Bounds, Fault, Order, SourceFile};
 use haft_core::Failure;
-use rquickjs::{Context, Ctx, Function, Module, Object, Persistent, Runtime, Value, context::EvalOptions};
+use rquickjs::{
+    Context, Ctx, Function, Module, Object, Persistent, Runtime, Value, context::EvalOptions,
+    runtime::RejectionTracker,
+};
 use serde_json::json;
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     fmt::Write as _,
+    iter,
     rc::Rc,
     sync::mpsc::{Receiver, RecvTimeoutError},
     time::{Duration, Instant},
@@ -26,8 +30,10 @@ const MODULES_NAME: &str = "haft:modules";
 const STRIPPED_MAX_BYTES: usize = 4 << 20;
 /// How deep the engine's own calls may go; its thread has more.
 const STACK_MAX_BYTES: usize = 8 << 20;
-/// What is said where not even a failure can be put together.
-const NO_MEMORY: &str = r#"{"say":"failed","id":0,"fault":{"name":"InternalError","text":"out of memory"}}"#;
+/// Bytes of a mebibyte.
+const MIB: usize = 1 << 20;
+/// What a source has in it that may throw null by itself, as the engine does where it has no memory for an error.
+const THROWS_NULL: [&str; 2] = ["throw null", "(null"];
 
 /// Gives random bytes.
 pub(super) type Random = fn() -> Result<[u8; 32], Failure>;
@@ -37,8 +43,33 @@ pub(super) struct Engine {
     runtime: Runtime,
     context: Context,
     kit: Kit,
-    places: Rc<RefCell<Places>>,
+    around: Around,
     stopper: Stopper,
+    memory_bytes: usize,
+}
+
+/// What the prelude is told of by what stands around it.
+#[derive(Clone)]
+struct Around {
+    places: Rc<RefCell<Places>>,
+    /// Whether the source may throw null by itself.
+    throws_null: Rc<Cell<bool>>,
+    /// What is said where the memory ran out.
+    no_memory: Rc<str>,
+    random: Random,
+}
+
+impl Around {
+    /// Says that there was no memory for it; needs none of the engine's.
+    fn say_spent(&self, id: i32) {
+        let fault = json!({"text": &*self.no_memory});
+        line::say(&json!({"say": "failed", "id": id, "fault": fault}).to_string());
+    }
+
+    fn reads<'a>(&self, mut texts: impl Iterator<Item = &'a str>) {
+        let throws_null = texts.any(|text| THROWS_NULL.iter().any(|part| text.contains(part)));
+        self.throws_null.set(throws_null);
+    }
 }
 
 type Held = Persistent<Function<'static>>;
@@ -53,6 +84,8 @@ struct Kit {
     settle: Held,
     script: Held,
     failed: Held,
+    /// Hears of promises that were rejected while nobody waited for them, and of those that somebody does after all.
+    rejected: Held,
     /// Takes a module over, once it has begun.
     loaded: Held,
 }
@@ -69,9 +102,19 @@ impl Engine {
         let due = stopper.clone();
         runtime.set_interrupt_handler(Some(Box::new(move || due.is_due())));
         let context = Context::full(&runtime)?;
-        let places = Rc::new(RefCell::new(Places::default()));
-        let kit = context.with(|ctx| Kit::load(&ctx, &places, random))?;
-        Ok(Self { runtime, context, kit, places, stopper: stopper.clone() })
+        let no_memory =
+            format!("out of memory ({} MiB are the most): keep less at a time", memory_bytes.div_euclid(MIB));
+        let around =
+            Around { places: Rc::default(), throws_null: Rc::default(), no_memory: no_memory.into(), random };
+        let kit = context.with(|ctx| Kit::load(&ctx, &around))?;
+        let rejected = kit.rejected.clone();
+        let tracker: RejectionTracker = Box::new(move |ctx, promise, reason, is_handled| {
+            if call(&ctx, &rejected, (promise, reason, is_handled)).is_err() {
+                drop(ctx.catch());
+            }
+        });
+        runtime.set_host_promise_rejection_tracker(Some(tracker));
+        Ok(Self { runtime, context, kit, around, stopper: stopper.clone(), memory_bytes })
     }
 
     /// Does what it is told until nothing more is said.
@@ -86,8 +129,8 @@ impl Engine {
             if wait == 0 {
                 continue;
             }
-            if wait < 0 && self.number(&self.kit.waits) == 0 {
-                self.tell(&self.kit.stuck);
+            if wait < 0 && self.number(&self.kit.waits) == 0 && self.stuck() {
+                continue;
             }
             let next = match u64::try_from(wait) {
                 Ok(ms) => orders.recv_timeout(Duration::from_millis(ms)),
@@ -110,7 +153,9 @@ impl Engine {
             Incoming::Order(order) => match *order {
                 Order::Run { file, bounds } => self.run(&file, bounds),
                 Order::Save { file } => match strip::returning(&file) {
-                    Ok(text) => line::say(&json!({"say": "done", "id": 0, "value": text}).to_string()),
+                    Ok(text) => {
+                        line::say(&json!({"say": "done", "id": 0, "value": text}).to_string());
+                    }
                     Err(fault) => self.refuse(&fault),
                 },
                 order @ Order::Load { .. } => self.load(order),
@@ -125,7 +170,8 @@ impl Engine {
             Ok(stripped) => stripped,
             Err(fault) => return self.refuse(&fault),
         };
-        self.places.borrow_mut().add(&file.path, stripped.map);
+        self.around.places.borrow_mut().add(&file.path, stripped.map);
+        self.around.reads(iter::once(file.text.as_str()));
         self.context.with(|ctx| {
             let done = self.start(&ctx, stripped.code, (&file.path, bounds));
             self.report(&ctx, done);
@@ -146,7 +192,9 @@ impl Engine {
     /// Loads the module that an order is about.
     fn load(&self, order: Order) {
         let Order::Load { files, stripped, entry, form, about, bounds } = order else { return };
-        let modules = ModuleFiles::new(files, stripped, Rc::clone(&self.places));
+        let texts = files.iter().map(|file| file.text.as_str());
+        self.around.reads(texts.chain(stripped.iter().map(|file| file.code.as_str())));
+        let modules = ModuleFiles::new(files, stripped, Rc::clone(&self.around.places));
         let code = match modules.code(&entry) {
             Ok(Some(code)) => code,
             Ok(None) => {
@@ -206,7 +254,7 @@ impl Engine {
         let said = thrown.and_then(|thrown| call(ctx, &self.kit.failed, (0, thrown)));
         if said.is_err() {
             drop(ctx.catch());
-            line::say(NO_MEMORY);
+            self.around.say_spent(0);
         }
     }
 
@@ -219,6 +267,20 @@ impl Engine {
         line::say(&json!({"say": "failed", "id": 0, "fault": fault}).to_string());
         let done = call(ctx, &self.kit.settle, ());
         self.report(ctx, done);
+    }
+
+    /// Nothing more will happen, and something waits. Where much of the memory is used, what was waited for was lost for
+    /// want of it. Whether to look again.
+    fn stuck(&self) -> bool {
+        let used = usize::try_from(self.runtime.memory_usage().malloc_size).unwrap_or(0);
+        let is_spent = used > self.memory_bytes.div_euclid(2);
+        self.context.with(|ctx| {
+            let stuck = self.kit.stuck.clone().restore(&ctx);
+            let said = stuck.and_then(|stuck| stuck.call::<_, bool>((is_spent,)));
+            let again = *said.as_ref().unwrap_or(&false);
+            self.report(&ctx, said.map(|_| ()));
+            again
+        })
     }
 
     fn tell(&self, function: &Held) {
@@ -240,8 +302,8 @@ impl Engine {
 }
 
 impl Kit {
-    fn load<'js>(ctx: &Ctx<'js>, places: &Rc<RefCell<Places>>, random: Random) -> rquickjs::Result<Self> {
-        let native = native(ctx, Rc::clone(places), random)?;
+    fn load<'js>(ctx: &Ctx<'js>, around: &Around) -> rquickjs::Result<Self> {
+        let native = native(ctx, around)?;
         let prelude: Function<'js> = ctx.eval_with_options(AROUND_SCRIPTS, named(PRELUDE_NAME))?;
         let made: Object<'js> = prelude.call((native,))?;
         // While the child waits for its work, and before anything of a stranger's runs.
@@ -260,6 +322,7 @@ impl Kit {
             settle: held("settle")?,
             script: held("script")?,
             failed: held("failed")?,
+            rejected: held("rejected")?,
             loaded: Persistent::save(ctx, around.get::<_, Function<'js>>("loaded")?),
         })
     }
@@ -274,7 +337,8 @@ where
 }
 
 /// All that the prelude can do beyond the language.
-fn native<'js>(ctx: &Ctx<'js>, places: Rc<RefCell<Places>>, random: Random) -> rquickjs::Result<Object<'js>> {
+fn native<'js>(ctx: &Ctx<'js>, around: &Around) -> rquickjs::Result<Object<'js>> {
+    let Around { places, throws_null, no_memory, random } = around.clone();
     let native = Object::new(ctx.clone())?;
     let began = Instant::now();
     native.set("send", Function::new(ctx.clone(), |text: String| line::say(&text))?)?;
@@ -287,6 +351,10 @@ fn native<'js>(ctx: &Ctx<'js>, places: Rc<RefCell<Places>>, random: Random) -> r
         None => "null".to_owned(),
     };
     native.set("where", Function::new(ctx.clone(), place)?)?;
+    native.set("memory", &*no_memory)?;
+    native.set("throwsNull", Function::new(ctx.clone(), move || throws_null.get())?)?;
+    let spent = around.clone();
+    native.set("spent", Function::new(ctx.clone(), move |id: i32| spent.say_spent(id))?)?;
     Ok(native)
 }
 

@@ -1,6 +1,6 @@
 //! The lines between haft and the child: what goes out whole, and what comes in on a thread of its own.
 
-use crate::wire::Order;
+use crate::wire::{LINE_MAX_BYTES, Order};
 use serde::Deserialize;
 use std::{
     borrow::Cow,
@@ -81,15 +81,20 @@ pub(super) fn listen(orders: &SyncSender<Incoming>, stopper: &Stopper) -> ! {
     }
 }
 
-/// Says one line. Waits while haft reads nothing; where haft is gone, the child is too.
-pub(super) fn say(line: &str) {
+/// Says one line, where it isn't too long; whether it did. Waits while haft reads nothing; where haft is gone, the child
+/// is too.
+pub(super) fn say(line: &str) -> bool {
     let line = mended(line);
+    if line.len() > LINE_MAX_BYTES {
+        return false;
+    }
     let mut out = io::stdout().lock();
     let written =
         out.write_all(line.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
     if written.is_err() {
         std::process::exit(0);
     }
+    true
 }
 
 /// Halves of a character that stand alone, which JSON of the engine writes as escapes and no reader takes, become the

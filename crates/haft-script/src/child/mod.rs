@@ -6,6 +6,7 @@
 //! around it, and what it logs is a text in them.
 
 mod engine;
+mod imports;
 mod line;
 mod modules;
 mod place;

@@ -2,7 +2,7 @@
 // prelude, before any module, and has its means. What is declared here is the module's word; haft checks it and decides what it may do.
 (function (kit) {
   "use strict";
-  const { send, quote, encoded, describe, show, log, failed, ask, toolsOf, addTimer, abortWith, AbortController } = kit;
+  const { sent, quote, encoded, describe, show, log, failed, ask, atRest, leave, toolsOf, addTimer, abortWith, AbortController } = kit;
   const { defineProperty, freeze, keys, create, getOwnPropertyDescriptor } = Object;
   const isArray = Array.isArray;
 
@@ -117,6 +117,10 @@
     };
   }
 
+  const noTools = () => {
+    throw new Error('ctx.tools isn\'t lent to this tool; it needs "capabilities": those of the tools that it calls, as fs.read, or tool.meta for all, and no "effects"');
+  };
+
   /** What `ctx` is for one call. Functions that weren't granted say what would grant them. */
   function contextOf(id, lent, controller, extension) {
     const abortHooks = [], read = create(null);
@@ -131,7 +135,7 @@
       callId: lent.callId, sessionId: lent.sessionId, workspace: lent.workspace, cwd: lent.workspace,
       signal: controller.signal, abortSignal: controller.signal,
       tools: can("tools") ? toolsOf(id) : new Proxy(() => {}, {
-        get: (_, key) => (typeof key === "symbol" || key === "then" || key === "toJSON" ? undefined : missing(id, "ctx.tools", "tool.meta")),
+        get: (_, key) => (typeof key === "symbol" || key === "then" || key === "toJSON" ? undefined : noTools),
       }),
       fetch: when("fetch", "fetch", "net.outbound", (url, init) => fetched(id, url, init)),
       readFile,
@@ -186,7 +190,7 @@
   }
 
   function event(call, value) {
-    send('{"say":"event","call":' + call + ',"event":' + encoded(value, "the event") + "}");
+    sent('{"say":"event","call":' + call + ',"event":' + encoded(value, "the event") + "}", "the event");
   }
 
   const EVENTS = ["log", "warning", "partial_output", "metric", "file_changed"];
@@ -304,16 +308,18 @@
         default: throw new Error("unknown function " + order.fn);
       }
     };
-    work().then((value) => {
-      let text;
+    const done = (value) => {
+      if (!over(order.id)) return;
       try {
-        text = encoded(value, "the result");
+        const text = encoded(value, "the result");
+        sent('{"say":"done","id":' + order.id + ',"value":' + text + ',"isNothing":' + (value === undefined) + "}", "the result");
       } catch (error) {
-        return over(order.id) && failed(order.id, error);
+        failed(order.id, error);
       }
-      if (over(order.id)) send('{"say":"done","id":' + order.id + ',"value":' + text + ',"isNothing":' + (value === undefined) + "}");
-      return undefined;
-    }, (error) => over(order.id) && failed(order.id, error));
+    };
+    // Calls that it didn't wait for are finished all the same, unless all of it is to end.
+    const last = (value) => (calls[order.id] === undefined || calls[order.id].isLeft ? done(value) : atRest(order.id, () => done(value)));
+    work().then(last, (error) => { if (over(order.id)) failed(order.id, error); });
   }
 
   function over(id) {
@@ -326,6 +332,8 @@
   function aborted(order) {
     const call = calls[order.id];
     if (call === undefined) return;
+    call.isLeft = true;
+    leave(order.id);
     abortWith(call.controller.signal, undefined);
     while (call.hooks.length > 0) {
       const hook = call.hooks.pop();
@@ -482,7 +490,7 @@
     done.then((value) => {
       const text = encoded(value, "the declaration");
       loading = false;
-      send('{"say":"done","id":0,"value":' + text + "}");
+      sent('{"say":"done","id":0,"value":' + text + "}", "the declaration");
     }).then(undefined, (error) => {
       loading = false;
       failed(0, error);

@@ -4,6 +4,7 @@
 //! authors write around their definitions, which change nothing.
 
 use super::{
+    imports,
     place::{PlaceMap, Places},
     strip,
 };
@@ -97,10 +98,9 @@ impl Resolver for ModuleFiles {
         _: Option<ImportAttributes<'js>>,
     ) -> Result<String> {
         let wrong = |text: &str| Err(Error::new_resolving_message(base, name, text));
-        if name.starts_with("node:") || name.starts_with("http:") || name.starts_with("https:") {
-            return wrong(
-                "there is no Node and no network here; use what ctx lends, or a tool.json with \"runtime\": \"node\"",
-            );
+        // What is imported at run time; the others were looked at when their file was read.
+        if imports::is_outside(name) {
+            return wrong(imports::NO_NODE);
         }
         if !name.starts_with('.') {
             return Ok(SHAPES.to_owned());

@@ -19,13 +19,20 @@
   const fromCode = String.fromCharCode;
   const send = native.send;
   const then = bound(Promise.prototype.then);
+  const mapSet = bound(Map.prototype.set), mapDelete = bound(Map.prototype.delete), mapEach = bound(Map.prototype.forEach);
   let further = null, idle = null, heard = null;
-  let isScript = false, settled = false;
+  // A script has returned first; then what it began and didn't wait for is finished, and it is settled.
+  let isScript = false, returned = false, settled = false;
 
   const DEPTH_MAX = 5;
   const ITEMS_MAX = 100;
   const TIMERS_MAX = 1000;
   const NESTING_MAX = 8;
+  const FAULT_MAX = 1 << 20;
+  const INNER_MAX = 3;
+  const UNHEARD_MAX = 1000;
+  const TOLD_MAX = 5;
+  const TOO_LONG = "16 MiB is the most that leaves a script at once";
 
   // ---------------------------------------------------------------------------------------------- messages
 
@@ -57,16 +64,17 @@
     try {
       text = encode(value);
     } catch (error) {
+      if (isOfMemory(error)) throw error;
       throw new TypeError(what + " has no JSON form: " + describe(error));
     }
     return text === undefined ? "null" : text;
   }
 
-  function describe(error) {
+  function described(error, message) {
     try {
       if (typeof error === "object" && error !== null && "message" in error) {
         const name = error.name === undefined ? "Error" : error.name;
-        return String(name) + ": " + String(error.message);
+        return String(name) + ": " + message(error, String(error.message));
       }
       return String(error);
     } catch {
@@ -74,11 +82,53 @@
     }
   }
 
-  function log(level, text) {
-    send('{"say":"log","level":' + quote(level) + ',"text":' + quote(text) + "}");
+  const describe = (error) => described(error, withInner);
+
+  /** A message with the errors that one of several has in it. */
+  function withInner(error, message) {
+    let inner = "";
+    try {
+      const { errors } = error;
+      if (isArray(errors)) {
+        for (let at = 0; at < errors.length && at < INNER_MAX; at++) inner += (at > 0 ? "; " : "") + described(errors[at], (_, text) => text);
+        if (errors.length > INNER_MAX) inner += "; … " + (errors.length - INNER_MAX) + " more";
+      }
+    } catch {
+      return message;
+    }
+    return inner === "" ? message : message === "" ? inner : message + " (" + inner + ")";
   }
 
+  /** Sends something; throws where it is too long. */
+  function sent(text, what) {
+    if (!send(text)) throw new RangeError(what + " is too long: " + TOO_LONG);
+  }
+
+  function log(level, text) {
+    sent('{"say":"log","level":' + quote(level) + ',"text":' + quote(text) + "}", "what is printed");
+  }
+
+  /** Says that something failed. Where there is no memory left to say what, just that. */
   function failed(id, error) {
+    if (id === 0) settled = true;
+    try {
+      sent('{"say":"failed","id":' + id + ',"fault":' + faultOf(error) +
+        (id === 0 && isScript ? ',"rest":' + rest(error) : "") + "}", "the error");
+    } catch {
+      native.spent(id);
+    }
+  }
+
+  /** Where the engine has no memory for an error either, it throws null. */
+  function isOfMemory(error) {
+    try {
+      return error === null || (typeof error === "object" && error.name === "InternalError" && error.message === "out of memory");
+    } catch {
+      return false;
+    }
+  }
+
+  function faultOf(error) {
     const isObject = (typeof error === "object" || typeof error === "function") && error !== null;
     const part = (name) => {
       try {
@@ -89,13 +139,80 @@
       }
     };
     const json = (text) => (text === null ? "null" : stringify(text));
-    const text = part("message");
-    const stack = part("stack");
-    if (id === 0) settled = true;
-    send('{"say":"failed","id":' + id + ',"fault":{"name":' + json(part("name")) +
-      ',"text":' + json(text === null ? "the script threw " + show(error) : text) +
+    const name = part("name"), message = part("message"), stack = part("stack");
+    const isMemory = isOfMemory(error);
+    const text = isMemory ? (error === null && native.throwsNull() ? "the script threw null, or it was " : "") + native.memory
+      : message === null ? "the script threw " + show(error) : withInner(error, message);
+    return '{"name":' + json(isMemory ? null : name) + ',"text":' + json(slice(text, 0, FAULT_MAX)) +
       ',"tool":' + json(part("tool")) + ',"kind":' + json(part("kind")) +
-      ',"place":' + native.where(stack === null ? "" : stack) + "}}");
+      ',"place":' + native.where(stack === null ? "" : stack) + "}";
+  }
+
+  // ---------------------------------------------------------------------------------------------- what nobody waited for
+
+  // Promises that were rejected while nobody waited for them, with why; of very many only the number.
+  let unheard = new Map();
+  let unheardCount = 0, unheardMore = 0, lateTimers = 0;
+
+  function rejected(promise, reason, isHandled) {
+    if (isHandled) {
+      if (mapDelete(unheard, promise)) unheardCount--;
+      else if (unheardMore > 0) unheardMore--;
+    } else if (unheardCount < UNHEARD_MAX) {
+      mapSet(unheard, promise, reason);
+      unheardCount++;
+    } else unheardMore++;
+  }
+
+  /** What is told beside a script's end: what failed unheard, and what was left out. */
+  function rest(error) {
+    let faults = "", told = 0, more = unheardMore;
+    mapEach(unheard, (reason) => {
+      if (reason === error && error !== undefined) return;
+      if (told >= TOLD_MAX) more++;
+      else faults += (told++ > 0 ? "," : "") + faultOf(reason);
+    });
+    return '{"unheard":[' + faults + '],"more":' + more + ',"unmade":' + queue.length + ',"timers":' + lateTimers + "}";
+  }
+
+  /** A module goes on, so that it is told at once. */
+  function tellUnheard() {
+    const reasons = [];
+    mapEach(unheard, (reason) => { reasons[reasons.length] = reason; });
+    unheard = new Map();
+    const more = unheardMore;
+    unheardCount = unheardMore = 0;
+    for (let at = 0; at < reasons.length && at < TOLD_MAX; at++) {
+      log("error", "a promise that nobody waited for was rejected: " + describe(reasons[at]));
+    }
+    const left = reasons.length + more - TOLD_MAX;
+    if (left > 0) log("error", left + " more promises that nobody waited for were rejected");
+  }
+
+  // Whose end waits until nothing that it asked for is still to be answered.
+  let ending = [];
+
+  /** Calls `done` once all that was asked for in a call was answered, and what follows from the answers has run. */
+  function atRest(call, done) {
+    ending[ending.length] = { call, done };
+  }
+
+  /** Ends what has come to rest; whether anything did. */
+  function endRested() {
+    const all = ending, left = [];
+    let any = false;
+    const open = create(null);
+    const ids = keys(asked);
+    for (let at = 0; at < ids.length; at++) open[asked[ids[at]].call] = true;
+    ending = left;
+    for (let at = 0; at < all.length; at++) {
+      if (open[all[at].call] === true) left[left.length] = all[at];
+      else {
+        any = true;
+        all[at].done();
+      }
+    }
+    return any;
   }
 
   // ---------------------------------------------------------------------------------------------- console
@@ -171,19 +288,35 @@
     return join(parts, " ");
   };
   const counts = create(null), clocks = create(null);
-  const speaker = (level) => (...args) => log(level, line(args));
-  const console = freeze({
-    log: speaker("log"), info: speaker("log"), debug: speaker("debug"), warn: speaker("warn"), error: speaker("error"),
-    dir: (value) => log("log", show(value)),
-    table: (value) => log("log", show(value)),
-    trace: (...args) => log("debug", line(args)),
-    assert: (holds, ...args) => { if (!holds) log("error", "Assertion failed" + (args.length ? ": " + line(args) : "")); },
-    count: (label = "default") => { counts[label] = (counts[label] || 0) + 1; log("log", label + ": " + counts[label]); },
-    time: (label = "default") => { clocks[label] = native.now(); },
-    timeEnd: (label = "default") => { log("log", label + ": " + (native.now() - (clocks[label] || 0)).toFixed(1) + " ms"); },
-    group: (...args) => { if (args.length) log("log", line(args)); },
-    groupEnd: () => {},
-  });
+  /** The console whose lines go to `say`, with their level. */
+  const consoleOf = (say) => {
+    const speaker = (level) => (...args) => { say(level, line(args)); };
+    return {
+      log: speaker("log"), info: speaker("log"), debug: speaker("debug"), warn: speaker("warn"), error: speaker("error"),
+      dir: (value) => say("log", show(value)),
+      table: (value) => say("log", show(value)),
+      trace: (...args) => say("debug", line(args)),
+      assert: (holds, ...args) => { if (!holds) say("error", "Assertion failed" + (args.length ? ": " + line(args) : "")); },
+      count: (label = "default") => { counts[label] = (counts[label] || 0) + 1; say("log", label + ": " + counts[label]); },
+      time: (label = "default") => { clocks[label] = native.now(); },
+      timeEnd: (label = "default") => { say("log", label + ": " + (native.now() - (clocks[label] || 0)).toFixed(1) + " ms"); },
+      group: (...args) => { if (args.length) say("log", line(args)); },
+      groupEnd: () => {},
+    };
+  };
+  /** Runs `main` with a console whose lines stand before what it returns, as the result of a script has them. */
+  async function printing(main) {
+    let printed = "", isFirst = true;
+    const add = (text) => {
+      printed += (isFirst ? "" : "\n") + text;
+      isFirst = false;
+    };
+    const value = await main(freeze(consoleOf((level, text) => add((level === "warn" || level === "error" ? "[" + level + "] " : "") + text))));
+    if (isFirst) return value;
+    if (value !== undefined) add(typeof value === "string" ? value : encoded(value, "the result"));
+    return printed;
+  }
+  const console = freeze({ ...consoleOf(log), printing });
 
   // ---------------------------------------------------------------------------------------------- timers
 
@@ -193,6 +326,7 @@
 
   function addTimer(fn, delay, every, args) {
     if (typeof fn !== "function") throw new TypeError("a timer needs a function");
+    if (returned) lateTimers++;
     if (timers.length >= TIMERS_MAX) throw new RangeError("there are " + TIMERS_MAX + " timers already");
     const time = min(max(Number(delay) || 0, every ? 1 : 0), longest);
     const timer = { id: nextTimer++, at: native.now() + time, every: every ? time : null, fn, args };
@@ -208,9 +342,11 @@
 
   /** Calls one timer that is due. Says how many milliseconds there are until the next; below zero where there is none. */
   function tick() {
+    if (!isScript && unheardCount > 0) tellUnheard();
+    if (ending.length > 0 && endRested()) return 0;
     let first = null;
     for (let at = 0; at < timers.length; at++) if (first === null || timers[at].at < first.at) first = timers[at];
-    if (first === null || (settled && isScript)) return -1;
+    if (first === null || (isScript && (settled || returned))) return -1;
     const left = first.at - native.now();
     if (left > 0) return floor(left) + 1;
     if (first.every === null) dropTimer(first.id);
@@ -249,7 +385,7 @@
       ',"input":' + encoded(input, "the input of " + what);
     const error = new ToolError("");
     return new Promise((resolve, reject) => {
-      const entry = { id: nextAsk++, text, resolve, reject, error };
+      const entry = { id: nextAsk++, call, text, resolve, reject, error };
       asked[entry.id] = entry;
       if (open >= atOnce) queue[queue.length] = entry;
       else start(entry);
@@ -258,7 +394,10 @@
 
   function start(entry) {
     open++;
-    send('{"say":"ask","id":' + entry.id + "," + entry.text + "}");
+    if (send('{"say":"ask","id":' + entry.id + "," + entry.text + "}")) return;
+    open--;
+    delete asked[entry.id];
+    refused(entry, "the input is too long: " + TOO_LONG);
   }
 
   function answer(order) {
@@ -266,7 +405,7 @@
     if (entry === undefined) return;
     delete asked[order.id];
     open--;
-    if (queue.length > 0 && open < atOnce) {
+    while (queue.length > 0 && open < atOnce) {
       const next = queue[0];
       const left = [];
       for (let at = 1; at < queue.length; at++) left[at - 1] = queue[at];
@@ -275,10 +414,14 @@
     }
     if (order.error === undefined || order.error === null) return entry.resolve(order.value);
     const { error } = entry;
-    defineProperty(error, "message", { value: order.error.text, writable: true, configurable: true, enumerable: false });
     error.tool = order.error.tool === null ? undefined : order.error.tool;
     error.kind = order.error.kind;
-    entry.reject(error);
+    refused(entry, order.error.text);
+  }
+
+  function refused({ error, reject }, text) {
+    defineProperty(error, "message", { value: text, writable: true, configurable: true, enumerable: false });
+    reject(error);
   }
 
   /** The tools as functions: `tools.grep({…})`, `tools["word-stats"]({…})`, `tools.mcp.github.list_issues({…})`. */
@@ -287,6 +430,9 @@
       get(_, key) {
         if (typeof key !== "string" || key === "then" || key === "toJSON") return undefined;
         if (path.length === 0 && key === "$search") return (query) => ask(call, "search", [], String(query));
+        if (path.length === 0 && key === "$read") {
+          return (path) => then(ask(call, "readFile", [], { path: String(path) }), (found) => found.text);
+        }
         if (path.length === 0 && key === "$describe") return (name) => ask(call, "describe", [], String(name));
         if (path.length >= NESTING_MAX) throw new TypeError("no tool's name has so many parts");
         return node([...path, key]);
@@ -708,23 +854,33 @@
     atOnce = limits.atOnce;
     longest = limits.timerMs;
     defineProperty(globalThis, "tools", { value: toolsOf(0), writable: false, configurable: false, enumerable: false });
-    let running;
     try {
       running = fn();
     } catch (error) {
       failed(0, error);
       return;
     }
+    hear();
+  }
+
+  let running = null, wasHeardAgain = false;
+
+  function hear() {
     then(running, (value) => {
-      let text;
-      try {
-        text = value === undefined ? undefined : encode(value);
-      } catch (error) {
-        return failed(0, new TypeError("the script's result has no JSON form: " + describe(error)));
-      }
-      settled = true;
-      send('{"say":"done","id":0,"value":' + (text === undefined ? "null" : text) + ',"isNothing":' + (value === undefined) + "}");
+      returned = true;
+      atRest(0, () => finished(value));
     }, (error) => failed(0, error));
+  }
+
+  function finished(value) {
+    try {
+      const text = value === undefined ? "null" : encoded(value, "the script's result");
+      sent('{"say":"done","id":0,"value":' + text + ',"isNothing":' + (value === undefined) + ',"rest":' + rest() + "}",
+        "the script's result");
+      settled = true;
+    } catch (error) {
+      failed(0, error);
+    }
   }
 
   // ---------------------------------------------------------------------------------------------- orders
@@ -745,11 +901,18 @@
     return keys(asked).length + (!isScript && heard !== null && heard() ? 1 : 0);
   }
 
-  /** Nothing more will happen, and something waits. */
-  function stuck() {
-    const error = new Error("it waits for something that never comes: a promise that nothing resolves");
+  /** Nothing more will happen, and something waits; where the memory ran out, for what was lost with it. Whether to look
+   * again: that the script ended may have been lost too. */
+  function stuck(isSpent) {
+    if (running !== null && !wasHeardAgain) {
+      wasHeardAgain = true;
+      hear();
+      return true;
+    }
+    const error = isSpent ? { name: "InternalError", message: "out of memory" } : new Error("it waits for something that never comes: a promise that nothing resolves");
     if (isScript) failed(0, error);
     else further({ do: "stuck", error });
+    return false;
   }
 
   /** It is to stop while it waits: what for is what it was at. */
@@ -763,10 +926,12 @@
 
   /** What modules are given, in a file of its own. */
   const kit = {
-    send, quote, encoded, describe, show, log, failed, ask, toolsOf, parse, addTimer, abortWith, isHeard, AbortController, AbortSignal,
+    sent, quote, encoded, describe, show, log, failed, ask, toolsOf, parse, atRest, addTimer, abortWith, isHeard, AbortController, AbortSignal,
     limits: (limits) => { atOnce = limits.atOnce; longest = limits.timerMs; },
+    /** Who waits no longer for what a call asked for. */
+    leave: (call) => { for (let at = 0; at < ending.length; at++) if (ending[at].call === call) ending[at].call = -1; },
     orders: (fn, isIdle, someoneListens) => { further = fn; idle = isIdle; heard = someoneListens; },
   };
 
-  return { receive, tick, waits, stuck, stopped, settle, script, failed, kit };
+  return { receive, tick, waits, stuck, stopped, settle, script, failed, rejected, kit };
 })

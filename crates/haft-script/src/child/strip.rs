@@ -1,9 +1,9 @@
 //! TypeScript made into what the engine runs: types go, enums stay, and where each piece came from is remembered.
 
-use super::place::PlaceMap;
+use super::{imports, place::PlaceMap};
 use crate::wire::{Fault, Place, SourceFile};
 use oxc_allocator::Allocator;
-use oxc_ast::ast::Statement;
+use oxc_ast::ast::{ImportDeclaration, ImportDeclarationSpecifier, Statement};
 use oxc_codegen::{Codegen, CodegenOptions};
 use oxc_parser::{ParseOptions, Parser};
 use oxc_semantic::SemanticBuilder;
@@ -16,6 +16,8 @@ const AFTER_RESULT: &str = ")";
 /// One line, so that lines move by one.
 const BEFORE_SCRIPT: &str = "(async () => {\n";
 const AFTER_SCRIPT: &str = "\n})";
+const NO_IMPORTS: &str =
+    "a script has no imports and no exports; what it can use is there: tools, console, sleep";
 
 /// Text that the engine runs.
 pub(super) struct Stripped {
@@ -66,6 +68,11 @@ impl Form {
     fn options(self) -> ParseOptions {
         ParseOptions { allow_return_outside_function: self == Self::Script, ..ParseOptions::default() }
     }
+
+    /// A script may wait at its top level wherever a module may; a module shows what it is by what it exports.
+    fn source_type(self) -> SourceType {
+        SourceType::ts().with_module(self == Self::Script)
+    }
 }
 
 struct Edited {
@@ -78,22 +85,23 @@ struct Edited {
 fn edited(file: &SourceFile) -> Result<Edited, Fault> {
     let source = file.text.as_str();
     let allocator = Allocator::default();
-    let parsed =
-        Parser::new(&allocator, source, SourceType::ts()).with_options(Form::Script.options()).parse();
+    let form = Form::Script;
+    let parsed = Parser::new(&allocator, source, form.source_type()).with_options(form.options()).parse();
     if let Some(fault) = first_fault(&parsed.diagnostics, source, &file.path) {
         return Err(fault);
+    }
+    if let Some(import) = parsed.module_record.dynamic_imports.first() {
+        return Err(fault(NO_IMPORTS.to_owned(), source, &file.path, at(import.span.start)));
     }
     let (mut blanks, mut last) = (Vec::new(), None);
     for statement in &parsed.program.body {
         let span = statement.span();
         match statement {
-            Statement::ImportDeclaration(import) if import.import_kind.is_type() => {
+            Statement::ImportDeclaration(import) if is_of_types(import) => {
                 blanks.push((at(span.start), at(span.end)));
             }
             other if other.is_module_declaration() => {
-                let text =
-                    "a script has no imports and no exports; what it can use is there: tools, console, sleep";
-                return Err(fault(text.to_owned(), source, &file.path, at(span.start)));
+                return Err(fault(NO_IMPORTS.to_owned(), source, &file.path, at(span.start)));
             }
             _ => {}
         }
@@ -111,6 +119,13 @@ fn edited(file: &SourceFile) -> Result<Edited, Fault> {
         last = directive.map(|span| (at(span.start), at(span.end)));
     }
     Ok(written(source, &blanks, last))
+}
+
+/// Whether nothing but types is imported.
+fn is_of_types(import: &ImportDeclaration<'_>) -> bool {
+    let is_type = |one: &ImportDeclarationSpecifier<'_>| matches!(one, ImportDeclarationSpecifier::ImportSpecifier(one) if one.import_kind.is_type());
+    let names = import.specifiers.as_ref().filter(|names| !names.is_empty());
+    import.import_kind.is_type() || names.is_some_and(|names| names.iter().all(is_type))
 }
 
 fn written(source: &str, blanks: &[(usize, usize)], last: Option<(usize, usize)>) -> Edited {
@@ -136,7 +151,7 @@ fn written(source: &str, blanks: &[(usize, usize)], last: Option<(usize, usize)>
 
 fn strip(source: &str, path: &str, form: Form) -> Result<Stripped, Fault> {
     let allocator = Allocator::default();
-    let parsed = Parser::new(&allocator, source, SourceType::ts()).with_options(form.options()).parse();
+    let parsed = Parser::new(&allocator, source, form.source_type()).with_options(form.options()).parse();
     if let Some(fault) = first_fault(&parsed.diagnostics, source, path) {
         return Err(fault);
     }
@@ -149,6 +164,16 @@ fn strip(source: &str, path: &str, form: Form) -> Result<Stripped, Fault> {
         Transformer::new(&allocator, Path::new(path), &options).build_with_scoping(scoping, &mut program);
     if let Some(fault) = first_fault(&transformed.diagnostics, source, path) {
         return Err(fault);
+    }
+    if form == Form::Module {
+        // Behind the types, whose imports are gone.
+        for statement in &program.body {
+            if let Statement::ImportDeclaration(import) = statement
+                && let Some(text) = imports::refusal(import)
+            {
+                return Err(Fault { name: None, ..fault(text, source, path, at(import.span.start)) });
+            }
+        }
     }
     let options = CodegenOptions { source_map_path: Some(PathBuf::from(path)), ..CodegenOptions::default() };
     let printed = Codegen::new().with_options(options).build(&program);
@@ -214,8 +239,19 @@ mod tests {
             ("const a = { b: 1 };", "const a = { b: 1 };"),
             ("f();\nif (a) { b(); }", "f();\nif (a) { b(); }"),
             ("import type { A } from 'a';\nlet x: A;\nx!", blank.as_str()),
+            ("import { type A } from 'a';\nlet x: A;\nx!", blank.as_str()),
         ] {
             assert_eq!(returning(&file(source)).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn a_script_may_wait_in_a_loop_at_its_top_level() {
+        for source in
+            ["for await (const a of b()) c(a);", "if (a) { for await (const b of c) d(b); }\nreturn 1"]
+        {
+            let code = script(&file(source)).unwrap().code;
+            assert!(code.contains("for await"), "{code}");
         }
     }
 
@@ -243,10 +279,40 @@ mod tests {
             ("let a = 1;\nlet = ;", 2, ""),
             ("let a = 1;\nimport { x } from 'y';", 2, "no imports"),
             ("export const a = 1;", 1, "no exports"),
+            ("import { type A, b } from 'a';", 1, "no imports"),
+            ("import {} from 'a';", 1, "no imports"),
+            ("let a = 1;\nawait import('fs');", 2, "no imports"),
         ] {
             let fault = script(&file(source)).map(|stripped| stripped.code).unwrap_err();
             assert_eq!(fault.place.unwrap().line, line, "{source}");
             assert!(fault.text.contains(says), "{}", fault.text);
+        }
+    }
+
+    #[test]
+    fn a_module_has_files_of_its_folder_and_wrappers_and_nothing_else() {
+        for (import, says) in [
+            ("import a from './a';", ""),
+            ("import a from '../a.json';", ""),
+            ("import { buildTool as a } from 'any-host';", ""),
+            ("import a from 'host'; import type { B } from 'lodash';", "no package \"host\""),
+            ("import tool from 'any-host'; const a = tool;", ""),
+            ("import { B } from 'unused'; const a = 1;", ""),
+            ("import a from 'lodash';", "no package \"lodash\""),
+            ("import * as a from 'path';", "no package \"path\""),
+            ("import { z as a } from 'zod';", "no package \"zod\""),
+            ("import 'dotenv/config'; const a = 1;", "no package \"dotenv/config\""),
+            ("import a from '/tmp/outside.json';", "isn't in the module's folder"),
+            ("import { readFileSync as a } from 'node:fs';", "no Node"),
+        ] {
+            let read = module(&file(&format!("\n{import}\nexport default a;")));
+            match read {
+                Ok(_) => assert_eq!(says, "", "{import}"),
+                Err(fault) => {
+                    assert!(!says.is_empty() && fault.text.contains(says), "{import}: {}", fault.text);
+                    assert_eq!(fault.place.unwrap().line, 2, "{import}");
+                }
+            }
         }
     }
 

@@ -6,40 +6,57 @@ use super::{
 };
 use crate::{
     guest::Gone,
-    wire::{Fault, Place},
+    wire::{Fault, Place, Rest},
 };
 use haft_core::{Block, Failure, FailureKind, Output, Shape};
 use serde_json::{Value, json};
 
 /// How much of the line of a fault is shown.
 const LINE_MAX_CHARS: usize = 160;
+/// How much of the text of a failure that nobody waited for is shown.
+const UNHEARD_MAX_CHARS: usize = 400;
 const NOTHING: &str =
     "[the script printed nothing and returned nothing; end it with an expression, or use console.log]";
 
 /// The result, or the failure with what was printed until then.
 pub(super) fn told(end: ScriptEnd, left: Left, script: &str) -> Result<Output, Failure> {
     match end {
-        ScriptEnd::Returned { value, is_nothing } => Ok(result(&value, is_nothing, left)),
+        ScriptEnd::Returned { value, is_nothing } => result(&value, is_nothing, left, script),
         other => {
-            let made = calls_made(&left);
+            let made = calls_made(&left, script);
             let failure = failure(other, &left, script, &made);
-            let partial = kept(left, None);
-            Err(if partial.content.is_empty() { failure } else { failure.with_partial(partial) })
+            Err(with_kept(failure, left))
         }
     }
 }
 
-fn result(value: &Value, is_nothing: bool, left: Left) -> Output {
+fn with_kept(failure: Failure, left: Left) -> Failure {
+    let partial = kept(left, None);
+    if partial.content.is_empty() { failure } else { failure.with_partial(partial) }
+}
+
+fn result(value: &Value, is_nothing: bool, left: Left, script: &str) -> Result<Output, Failure> {
     let text = match value {
         _ if is_nothing => None,
         Value::String(text) => Some(text.clone()),
         other => Some(other.to_string()),
     };
+    let returned = text.as_ref().map_or(0, String::len);
+    if left.logged_bytes.saturating_add(returned) > left.output_bytes {
+        let (printed, most, made) = (left.logged_bytes, left.output_bytes, calls_made(&left, script));
+        let text = format!(
+            "the script printed {printed} bytes and returned {returned}, more than {most} together; return only what \
+             matters{made}"
+        );
+        return Err(with_kept(Failure::invalid(text), left));
+    }
+    let unheard = unheard(&left.rest, script);
     let mut output = kept(left, text);
     if output.content.is_empty() {
         output.content.push(Block::text(NOTHING));
     }
-    output
+    output.content.extend(unheard.map(|unheard| Block::text(format!("[{unheard}]"))));
+    Ok(output)
 }
 
 /// What was printed, then what was returned, then the pictures.
@@ -107,11 +124,60 @@ fn at(place: &Place, script: &str) -> String {
     format!("\n  at line {}: {line}", place.line)
 }
 
-fn calls_made(left: &Left) -> String {
-    match left.calls {
+fn calls_made(left: &Left, script: &str) -> String {
+    let mut told = match left.calls {
         0 => String::new(),
         calls => format!("\nThe {calls} call(s) that it made until then stay made."),
+    };
+    if let Some(unheard) = unheard(&left.rest, script) {
+        told.push('\n');
+        told.push_str(&unheard);
     }
+    told
+}
+
+/// What the script didn't wait for and came to nothing.
+fn unheard(rest: &Rest, script: &str) -> Option<String> {
+    let (calls, others): (Vec<&Fault>, Vec<&Fault>) = rest.unheard.iter().partition(|one| one.tool.is_some());
+    let mut lines = Vec::new();
+    for (faults, one, several) in [
+        (calls, "1 call that wasn't waited for failed", "calls that weren't waited for failed"),
+        (
+            others,
+            "1 promise that wasn't waited for was rejected",
+            "promises that weren't waited for were rejected",
+        ),
+    ] {
+        let head = match faults.len() {
+            0 => continue,
+            1 => one.to_owned(),
+            count => format!("{count} {several}"),
+        };
+        let texts: Vec<String> = faults.into_iter().map(|fault| shortened(fault, script)).collect();
+        lines.push(format!("{head}: {}", texts.join("\n")));
+    }
+    if rest.more > 0 {
+        lines.push(format!("{} more failed that weren't waited for", rest.more));
+    }
+    if rest.unmade > 0 {
+        lines.push(format!("{} more call(s) weren't made: they still waited for their turn", rest.unmade));
+    }
+    if rest.timers > 0 {
+        lines.push(format!(
+            "{} timer(s) set after the script had returned were dropped, and what waited for them; use await",
+            rest.timers
+        ));
+    }
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+fn shortened(fault: &Fault, script: &str) -> String {
+    let mut fault = fault.clone();
+    if let Some((end, _)) = fault.text.char_indices().nth(UNHEARD_MAX_CHARS) {
+        fault.text.truncate(end);
+        fault.text.push('…');
+    }
+    thrown(&fault, script)
 }
 
 #[cfg(test)]
@@ -126,6 +192,9 @@ mod tests {
             images_left_out: 0,
             calls,
             failed_calls: 0,
+            rest: Rest::default(),
+            logged_bytes: logs.len(),
+            output_bytes: 1_000,
             lost: None,
         }
     }
@@ -138,6 +207,44 @@ mod tests {
         assert_eq!(told(end(json!("text")), left("", 0), "").unwrap().joined_text(), "text");
         let nothing = ScriptEnd::Returned { value: Value::Null, is_nothing: true };
         assert_eq!(told(nothing, left("", 0), "").unwrap().joined_text(), NOTHING);
+    }
+
+    #[test]
+    fn what_nobody_waited_for_is_told_beside_the_result() {
+        let fault = Fault {
+            name: Some("ToolError".to_owned()),
+            text: "it may not".to_owned(),
+            tool: Some("write".to_owned()),
+            kind: Some("denied".to_owned()),
+            place: Some(Place { file: SCRIPT_NAME.to_owned(), line: 1, column: 1 }),
+        };
+        let other = Fault { name: Some("Error".to_owned()), text: "boom".to_owned(), ..Fault::default() };
+        let rest = Rest { unheard: vec![fault, other], more: 2, unmade: 0, timers: 1 };
+        let end = ScriptEnd::Returned { value: json!("done"), is_nothing: false };
+        let output =
+            told(end, Left { rest: rest.clone(), ..left("", 1) }, "tools.write({}); \"done\"").unwrap();
+        let text = output.joined_text();
+        for part in [
+            "done\n[1 call that wasn't waited for failed: write failed (denied): it may not\n  at line 1: tools.write",
+            "1 promise that wasn't waited for was rejected: Error: boom",
+            "2 more failed",
+            "1 timer(s)",
+        ] {
+            assert!(text.contains(part), "no {part:?} in {text}");
+        }
+        let thrown = ScriptEnd::Threw(Fault { text: "x".to_owned(), ..Fault::default() });
+        let rest = Rest { unmade: 3, ..rest };
+        let failure = told(thrown, Left { rest, ..left("", 1) }, "").unwrap_err();
+        assert!(failure.text.contains("3 more call(s) weren't made"), "{}", failure.text);
+    }
+
+    #[test]
+    fn what_is_returned_counts_like_what_is_printed() {
+        let end = |length: usize| ScriptEnd::Returned { value: json!("x".repeat(length)), is_nothing: false };
+        assert!(told(end(998), left("ab", 0), "").is_ok());
+        let failure = told(end(999), left("ab", 0), "").unwrap_err();
+        assert!(failure.text.contains("printed 2 bytes and returned 999"), "{}", failure.text);
+        assert_eq!(failure.partial.unwrap().joined_text(), "ab");
     }
 
     #[test]

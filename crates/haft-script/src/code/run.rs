@@ -3,7 +3,8 @@
 use super::{CODE_TOOL, CodeSettings, search};
 use crate::{
     guest::{Gone, Guest},
-    wire::{Fault, Order, Place, Refused, Word},
+    module::READ,
+    wire::{Fault, Order, Place, Refused, Rest, Word},
 };
 use futures::{StreamExt as _, stream::FuturesUnordered};
 use haft_core::{Block, BoxFuture, Capture, Captured, Cx, Ended, Failure, Outcome, Request, Shape, Spec};
@@ -47,6 +48,11 @@ pub(super) struct Left {
     pub(super) images_left_out: usize,
     pub(super) calls: u64,
     pub(super) failed_calls: u64,
+    /// What it didn't wait for.
+    pub(super) rest: Rest,
+    /// How much it printed, in bytes, and how much it may print and return.
+    pub(super) logged_bytes: usize,
+    pub(super) output_bytes: usize,
     /// Why its process ended before it did.
     pub(super) lost: Option<Failure>,
 }
@@ -64,6 +70,7 @@ pub(super) struct ScriptRun<'a> {
     images_left_out: usize,
     calls: u64,
     failed_calls: u64,
+    rest: Rest,
     is_lost: bool,
 }
 
@@ -81,11 +88,13 @@ impl<'a> ScriptRun<'a> {
             images_left_out: 0,
             calls: 0,
             failed_calls: 0,
+            rest: Rest::default(),
             is_lost: false,
         }
     }
 
-    /// Runs it to its end. Calls that it didn't wait for are waited for.
+    /// Runs it to its end. What it didn't wait for its child has finished by then; what a script that threw had begun is
+    /// waited for.
     pub(super) async fn until_it_ends(&mut self) -> ScriptEnd {
         let end = self.listen().await;
         self.is_lost = matches!(end, ScriptEnd::Lost(_));
@@ -102,13 +111,15 @@ impl<'a> ScriptRun<'a> {
 
     /// What there is to be told. Ends the child.
     pub(super) async fn into_left(self) -> Left {
-        let Self { guest, logs, images, images_left_out, calls, failed_calls, is_lost, .. } = self;
+        let Self { guest, logs, images, images_left_out, calls, failed_calls, rest, is_lost, .. } = self;
+        let (logged_bytes, output_bytes) = (self.logged_bytes, self.settings.output_bytes);
         let ending = guest.end().await;
         let lost = is_lost.then(|| match ending {
             Ok(ending) => ending.failure(),
             Err(failure) => failure,
         });
-        Left { logs: logs.finish(), images, images_left_out, calls, failed_calls, lost }
+        let logs = logs.finish();
+        Left { logs, images, images_left_out, calls, failed_calls, rest, logged_bytes, output_bytes, lost }
     }
 
     async fn listen(&mut self) -> ScriptEnd {
@@ -133,8 +144,14 @@ impl<'a> ScriptRun<'a> {
         match word {
             Word::Log { level, text } => return self.log(&level, &text),
             Word::Ask { id, what, name, input, .. } => return self.ask(id, (&what, &name), input),
-            Word::Done { value, is_nothing, .. } => return Some(ScriptEnd::Returned { value, is_nothing }),
-            Word::Failed { fault, .. } => return Some(ScriptEnd::Threw(fault)),
+            Word::Done { value, is_nothing, rest, .. } => {
+                self.rest = rest;
+                return Some(ScriptEnd::Returned { value, is_nothing });
+            }
+            Word::Failed { fault, rest, .. } => {
+                self.rest = rest;
+                return Some(ScriptEnd::Threw(fault));
+            }
             Word::Ready { .. } | Word::Stripped { .. } | Word::Event { .. } => {}
         }
         None
@@ -163,6 +180,7 @@ impl<'a> ScriptRun<'a> {
         }
         let request = match what {
             "tool" => self.request(name, &input),
+            "readFile" => self.one_more(READ, &input),
             "search" => {
                 let words = input.as_str().unwrap_or_default();
                 let found = search::found(self.cx.session.as_ref(), &self.tools, words);
@@ -192,14 +210,19 @@ impl<'a> ScriptRun<'a> {
         let known = self.tools.iter().find(|(known, _)| **known == *name);
         if name == CODE_TOOL || known.is_some_and(|(_, spec)| !spec.code_mode) {
             let text = format!("{name} can't be called from inside a script; call it by itself");
-            return Err(refused(Some(name), "permission", text));
+            return Err(refused(Some(name), "denied", text));
         }
+        self.one_more(&name, input)
+    }
+
+    /// A call, unless it has made all that it may.
+    fn one_more(&self, name: &str, input: &Value) -> Result<Request, Refused> {
         if self.calls >= self.settings.calls {
             let text = format!(
                 "the script has made its {} calls; return what there is, and go on in another script",
                 self.settings.calls
             );
-            return Err(refused(Some(name), "unavailable", text));
+            return Err(refused(Some(name.to_owned()), "unavailable", text));
         }
         Ok(Request::new(name, input.to_string()))
     }

@@ -146,7 +146,10 @@ impl Lent {
     }
 
     fn read_file(&self, path: String) -> Result<Answer, Failure> {
-        self.require("fs.read")?;
+        // Who may call all tools may call the one that reads, which is judged like any other.
+        if self.is_stated || !self.capabilities.contains(META) {
+            self.require("fs.read")?;
+        }
         if !self.is_stated {
             self.require_calls()?;
             return Ok(self.call(Request::new(READ, json!({"path": path}).to_string())));

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::UNIX_EPOCH};
 
 /// Reads a whole file for a script.
-pub(super) const READ: &str = "script_read";
+pub(crate) const READ: &str = "script_read";
 /// Fetches for a script.
 pub(super) const FETCH: &str = "script_fetch";
 /// The longest file that a script is given.

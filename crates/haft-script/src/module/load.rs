@@ -141,7 +141,7 @@ async fn until_said(guest: &mut Guest, wanted: u64, mut hear: impl FnMut(Word)) 
     loop {
         match guest.next().await.map_err(Unsaid::Gone)? {
             Word::Done { id, value, .. } if id == wanted => return Ok(value),
-            Word::Failed { id, fault } if id == wanted => return Err(Unsaid::Threw(fault)),
+            Word::Failed { id, fault, .. } if id == wanted => return Err(Unsaid::Threw(fault)),
             Word::Ask { id, what, .. } => guest.tell(&nothing_lent(id, &what)),
             word => hear(word),
         }

@@ -20,6 +20,7 @@ pub use extension::{
     Activated, DeclaredChange, DeclaredHook, Extension, ExtensionAbout, ExtensionStore, activate_once,
     tightened,
 };
+pub(crate) use lent_tools::READ;
 pub use lent_tools::lent_tools;
 pub(crate) use load::answered;
 pub use source::{Discovered, ScriptModule, discover, load_main, load_module};

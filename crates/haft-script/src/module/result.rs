@@ -22,12 +22,19 @@ pub(super) fn output(value: Value, is_nothing: bool, spec: &Spec) -> Result<Outp
         let output =
             Output { content, structured: value.get("structuredContent").cloned(), ..Output::default() };
         if value.get("isError").and_then(Value::as_bool) == Some(true) {
-            return Err(Failure::internal(output.joined_text()).with_partial(output));
+            return Err(failed(output));
         }
         return Ok(output);
     }
     let text = value.to_string();
     Ok(Output { structured: Some(value), ..Output::text(text) })
+}
+
+/// A failure with the texts; what isn't text goes beside it.
+fn failed(mut output: Output) -> Failure {
+    let failure = Failure::internal(output.joined_text());
+    output.content.retain(|block| block.as_text().is_none());
+    if output.content.is_empty() { failure } else { failure.with_partial(output) }
 }
 
 /// A list of blocks, or an object that has one.
@@ -77,6 +84,11 @@ mod tests {
         assert_eq!(made(json!([1, 2])).joined_text(), "[1,2]");
         assert_eq!(made(Value::Null), Output::default());
         let failed = json!({"content": [{"type": "text", "text": "no"}], "isError": true});
-        assert_eq!(output(failed, false, &spec).unwrap_err().text, "no");
+        let failure = output(failed, false, &spec).unwrap_err();
+        assert_eq!((failure.text.as_str(), failure.partial), ("no", None));
+        let image = json!({"type": "image", "data": "AA==", "mimeType": "image/png"});
+        let failed = json!({"content": [{"type": "text", "text": "no"}, image], "isError": true});
+        let failure = output(failed, false, &spec).unwrap_err();
+        assert_eq!((failure.text.as_str(), failure.partial.unwrap().content.len()), ("no", 1));
     }
 }

@@ -2,6 +2,7 @@
 // in haft's own engine. `about` is put before this text: the tool's name, its main file, what it is granted, and the
 // extension that it is of.
 import { Buffer } from "node:buffer";
+import { spawnSync } from "node:child_process";
 import { existsSync, writeSync } from "node:fs";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -14,7 +15,20 @@ const EVENTS = ["log", "warning", "partial_output", "metric", "file_changed"];
 const FINAL_RULE = 'yield exactly one {"type":"final","output":…}, and yield it last';
 const ABORT_MS = 1500;
 const STOPPED = 143;
+// Known to who reads the events; of no other output.
+const FAILED = "haft:failed";
 const controller = new AbortController();
+
+/** Who listens for the end of the call waits for that. */
+const listeners = new Set();
+for (const [name, change] of [["addEventListener", "add"], ["removeEventListener", "delete"]]) {
+  const own = controller.signal[name].bind(controller.signal);
+  controller.signal[name] = (type, listener, ...rest) => {
+    if (type === "abort") listeners[change](listener);
+    return own(type, listener, ...rest);
+  };
+}
+const isHeard = () => listeners.size > 0 || typeof controller.signal.onabort === "function";
 
 // ------------------------------------------------------------------------------------------------ what it says
 
@@ -60,16 +74,32 @@ function described(error) {
   const name = error.name && error.name !== "Error" ? `${error.name}: ` : "";
   // Bun writes paths where the others write addresses.
   const owns = [`${pathToFileURL(process.cwd()).href}/`, `${process.cwd()}/`];
-  const frames = String(error.stack ?? "").split("\n").filter((one) => !/\[eval|node_modules\//.test(one));
+  const frames = stackOf(error).split("\n").filter((one) => !/\[eval|\$deno\$eval|node_modules\//.test(one));
   const behind = (frame) => owns.filter((own) => frame.includes(own)).map((own) => frame.slice(frame.indexOf(own) + own.length))[0];
-  const place = frames.map(behind).find((rest) => rest !== undefined)?.match(/^[^?:)]+[^:)]*:\d+/)?.[0];
-  return `${name}${error.message ?? show(error)}${place ? ` (at ${place})` : ""}`;
+  const errors = Array.isArray(error.errors) ? error.errors : [];
+  // Bun says of a syntax error where it is beside its stack.
+  const position = [error, ...errors].find((one) => one?.position?.line > 0)?.position;
+  const place = frames.map(behind).find((rest) => rest !== undefined)?.match(/^[^?:)]+[^:)]*:\d+/)?.[0]
+    ?? (position ? `${path.relative(process.cwd(), String(position.file))}:${position.line}` : undefined);
+  const inner = errors.slice(0, 3).map((one) => one?.message ?? show(one)).join("; ");
+  const message = [error.message ?? show(error), inner].filter((one) => one !== "").join(": ");
+  return `${name}${message}${place ? ` (at ${place})` : ""}`;
 }
 
+/** Where an error came from. Node says of a syntax error only what it says when it reads the file by itself. */
+function stackOf(error) {
+  if (about.runtime !== "node" || !(error instanceof SyntaxError) || error.stack.includes("(file:")) return String(error.stack ?? "");
+  const read = spawnSync(process.execPath, ["--check", path.join(process.cwd(), about.main)], { encoding: "utf8", timeout: 5000 });
+  return String(read.stderr ?? "");
+}
+
+/** Ends it; what was thrown becomes the call's failure, of its own kind where it names one. */
 function fail(error) {
   // Who was told to end is on the way.
   if (controller.signal.aborted) return;
-  process.stderr.write(`${described(error)}\n`, () => process.exit(1));
+  const kind = typeof error?.kind === "string" ? error.kind : null;
+  say({ type: "final", output: { [FAILED]: { kind, text: described(error) } } });
+  process.exit(0);
 }
 
 // ------------------------------------------------------------------------------------------------ what calls are lent
@@ -198,15 +228,16 @@ async function ended() {
 
 /** What the tool says of an input. Here it can only refuse: who may run it is settled by then. */
 async function checked(tool, input) {
-  if (typeof tool.isEnabled === "function" && (await tool.isEnabled()) === false) throw new Error("the tool says that it isn't enabled");
+  const refused = (text, kind) => Object.assign(new Error(text), { kind });
+  if (typeof tool.isEnabled === "function" && (await tool.isEnabled()) === false) throw refused("the tool says that it isn't enabled", "unavailable");
   const valid = await tool.validateInput?.(input, {});
   const isRefused = valid === false || (valid?.result ?? valid?.ok ?? valid?.valid) === false;
-  if (typeof valid === "string" && valid !== "") throw new Error(valid);
-  if (isRefused) throw new Error(String(valid.message ?? valid.error ?? valid.reason ?? "it refuses this input"));
+  if (typeof valid === "string" && valid !== "") throw refused(valid, "invalid-input");
+  if (isRefused) throw refused(String(valid.message ?? valid.error ?? valid.reason ?? "it refuses this input"), "invalid-input");
   const check = await tool.checkPermissions?.(input, {});
   const word = typeof check === "string" ? check : check?.behavior ?? check?.decision ?? check?.permission;
   if (check === false || ![undefined, "allow", "passthrough"].includes(word)) {
-    throw new Error(String(check?.message ?? check?.reason ?? "the tool's own check doesn't allow this input"));
+    throw refused(String(check?.message ?? check?.reason ?? "the tool's own check doesn't allow this input"), "permission");
   }
 }
 
@@ -276,6 +307,9 @@ async function main() {
 }
 
 process.on("uncaughtException", fail);
-process.on("beforeExit", () => fail(new Error("it waits for something that never comes: a promise that nothing resolves")));
+process.on("beforeExit", () => {
+  if (isHeard()) setInterval(() => {}, 2 ** 30);
+  else fail(new Error("it waits for something that never comes: a promise that nothing resolves"));
+});
 process.on("unhandledRejection", fail);
 main().catch(fail);

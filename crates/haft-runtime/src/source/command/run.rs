@@ -2,7 +2,7 @@
 //! than a number.
 
 use super::{
-    CommandTool, OutputForm,
+    CommandLine, CommandTool, OutputForm,
     events::EventReader,
     stderr::{Stderr, ends},
 };
@@ -15,6 +15,8 @@ use serde_json::{Value, json};
 
 /// The most JSON that one call may print.
 const JSON_MAX_BYTES: usize = 16 * 1024 * 1024;
+/// In place of an output, by what stands around a module: that it failed, how and of which kind.
+const FAILED: &str = "haft:failed";
 /// How much of a bad result is shown.
 const SAMPLE_MAX_BYTES: usize = 200;
 
@@ -115,6 +117,14 @@ async fn events(tool: &CommandTool, command: Command, cx: &Cx) -> Result<Output,
     }
     match read {
         Ok(value) => {
+            if let Some(failure) = thrown(tool, &value) {
+                let partial = stderr.under(partial);
+                return Err(if partial.joined_text().is_empty() {
+                    failure
+                } else {
+                    failure.with_partial(partial)
+                });
+            }
             let mut output = final_output(value, &tool.spec);
             output.content.extend(stderr.block());
             Ok(marked(output, &exit))
@@ -211,6 +221,14 @@ fn plain(captured: Captured) -> Output {
     Output { shape: Shape::HeadTail, truncation: captured.truncation, ..Output::text(captured.text) }
 }
 
+/// What the module of a tool threw, as what stands around it says.
+fn thrown(tool: &CommandTool, output: &Value) -> Option<Failure> {
+    let CommandLine::Module(_) = tool.command else { return None };
+    let said = output.get(FAILED)?;
+    let kind = serde_json::from_value(said.get("kind")?.clone()).unwrap_or(FailureKind::Internal);
+    Some(Failure::new(kind, said.get("text")?.as_str()?))
+}
+
 /// What a final event's output stands for.
 fn final_output(value: Value, spec: &Spec) -> Output {
     if let Value::String(text) = &value {
@@ -231,7 +249,7 @@ fn blocks(value: &Value) -> Option<Vec<Block>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CommandLine, fake};
+    use super::super::fake;
     use super::*;
     use haft_core::AnyTool;
     use std::sync::Arc;

@@ -1,0 +1,49 @@
+//! What a module imports from outside its folder, where there is nothing: of packages only the wrappers are to be had that
+//! tool authors write around their definitions.
+
+use oxc_ast::ast::{ImportDeclaration, ImportDeclarationSpecifier};
+
+/// The wrappers. One that is the default of a package is known by its name in the module.
+const WRAPPERS: [&str; 4] = ["tool", "buildTool", "defineTool", "defineExtension"];
+/// What is said of a module of Node's, and of one on the network.
+pub(super) const NO_NODE: &str =
+    "there is no Node and no network here; use what ctx lends, or a tool.json with \"runtime\": \"node\"";
+/// What begins the names of those.
+const OUTSIDE: [&str; 3] = ["node:", "http:", "https:"];
+
+/// Whether a name is that of a module of Node's, or of one on the network.
+pub(super) fn is_outside(name: &str) -> bool {
+    OUTSIDE.iter().any(|scheme| name.starts_with(scheme))
+}
+
+/// What is wrong with an import; nothing, where it is of a file beside the module, or of wrappers alone.
+pub(super) fn refusal(import: &ImportDeclaration<'_>) -> Option<String> {
+    let name = import.source.value.to_string();
+    if name.starts_with('.') {
+        return None;
+    }
+    if is_outside(&name) {
+        return Some(NO_NODE.to_owned());
+    }
+    if name.starts_with('/') || name.starts_with("file:") {
+        return Some(format!("{name} isn't in the module's folder; import a file of it, as \"./data.json\""));
+    }
+    let are_wrappers = import.specifiers.as_ref().is_some_and(|all| {
+        all.iter().all(|one| imported(one).is_some_and(|name| WRAPPERS.contains(&&*name)))
+    });
+    (!are_wrappers).then(|| {
+        format!(
+            "there is no package \"{name}\" here; use what ctx lends and files of the module's folder, or a tool.json with \
+             \"runtime\": \"node\""
+        )
+    })
+}
+
+/// What is asked of a package; none where it is all of it.
+fn imported(one: &ImportDeclarationSpecifier<'_>) -> Option<String> {
+    match one {
+        ImportDeclarationSpecifier::ImportSpecifier(one) => Some(one.imported.to_string()),
+        ImportDeclarationSpecifier::ImportDefaultSpecifier(one) => Some(one.local.name.to_string()),
+        ImportDeclarationSpecifier::ImportNamespaceSpecifier(_) => None,
+    }
+}
