@@ -116,9 +116,14 @@ fn read(path: &Path, max: usize, start: impl FnOnce(u64) -> u64) -> Result<Optio
         Err(error) => return Err(trouble(error)),
     };
     let read = || -> io::Result<Vec<u8>> {
-        let start = start(file.metadata()?.len());
-        file.seek(SeekFrom::Start(start))?;
-        let mut bytes = Vec::new();
+        let len = file.metadata()?.len();
+        let start = start(len);
+        if start > 0 {
+            file.seek(SeekFrom::Start(start))?;
+        }
+        // With room for all of it and the end, it is read at once.
+        let expected = usize::try_from(len.saturating_sub(start)).unwrap_or(max).min(max);
+        let mut bytes = Vec::with_capacity(expected.saturating_add(1));
         (&mut file).take(u64::try_from(max).unwrap_or(u64::MAX)).read_to_end(&mut bytes)?;
         Ok(bytes)
     };

@@ -5,7 +5,7 @@
 
 use super::{
     failure,
-    result::Taking,
+    result::{Taking, is_light},
     rounds::{Rounds, Stopped},
     router::Asker,
     server::Peer,
@@ -29,11 +29,13 @@ pub(super) async fn run(tool: &Arc<McpTool>, input: &Value, cx: &Cx) -> Result<O
     let result = asked(tool, input, cx).await?;
     let (tool, media) = (Arc::clone(tool), Arc::clone(&server.shared.media));
     let is_marked = tool.server.config.screen && tool.spec.untrusted_source;
-    cx.blocking(move || {
+    let is_light = is_light(&result);
+    let take = move || {
         let server = &tool.server.config.name;
         Taking { server, tool: &tool.shown, is_marked, media: media.as_ref() }.take(result)
-    })
-    .await
+    };
+    // Going to another thread and back would take longer than the work.
+    if is_light { take() } else { cx.blocking(take).await }
 }
 
 /// Asks the server; once more where it surely did nothing, or where doing it twice does no harm.

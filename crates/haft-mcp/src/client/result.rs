@@ -14,6 +14,29 @@ const IMAGE_LIMITS: ImageLimits = ImageLimits { side_max_px: 1_568, data_max_byt
 /// How long a sound may be, in base64.
 const AUDIO_MAX_BYTES: usize = 10_000_000;
 
+/// How much a result may have to be taken in where it came: bytes of its texts, and values.
+const LIGHT_MAX: usize = 16 * 1024;
+
+/// Whether taking it in is too little work to be done elsewhere: a few texts and data, no pictures.
+pub(crate) fn is_light(result: &Value) -> bool {
+    let blocks = result.get("content").and_then(Value::as_array).into_iter().flatten();
+    let mut kinds = blocks.map(|block| block.get("type").and_then(Value::as_str).unwrap_or_default());
+    kinds.all(|kind| matches!(kind, "text" | "resource_link")) && weigh(result, LIGHT_MAX).is_some()
+}
+
+/// What is left of `room` behind a value; none where it doesn't fit.
+fn weigh(value: &Value, room: usize) -> Option<usize> {
+    let room = room.checked_sub(1)?;
+    match value {
+        Value::String(text) => room.checked_sub(text.len()),
+        Value::Array(items) => items.iter().try_fold(room, |room, item| weigh(item, room)),
+        Value::Object(fields) => fields
+            .iter()
+            .try_fold(room, |room, (name, value)| weigh(value, room.checked_sub(name.len())?)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Some(room),
+    }
+}
+
 /// How a result is taken in.
 pub(crate) struct Taking<'a> {
     /// The server.
