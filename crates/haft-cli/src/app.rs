@@ -4,6 +4,7 @@
 //! else; a catalogue, a world and a session are made only where a command asks for them.
 
 mod adjust;
+pub(crate) mod approved;
 mod confirm;
 mod extensions;
 mod folders;
@@ -19,6 +20,7 @@ mod sandbox;
 mod scripts;
 mod settings;
 
+pub(crate) use extensions::{Brought, ExtensionStanding};
 pub(crate) use folders::{Tools, WORKSPACE_ROOTS};
 pub(crate) use home::Home;
 pub(crate) use keys::{Keys, MODEL_KEYS};
@@ -45,6 +47,7 @@ use masker::Masking;
 use renewal::TrustRenewal;
 use sha2::{Digest, Sha256};
 use std::{
+    collections::BTreeSet,
     io::{self, IsTerminal},
     path::{Path, PathBuf},
     sync::Arc,
@@ -71,6 +74,8 @@ pub(crate) struct App {
     pub(crate) settings: Settings,
     /// Whether the user trusts the workspace, and what may always run.
     pub(crate) trust: TrustFile,
+    /// What the workspace brings that counts in full, as it was when the user trusted it; nothing of an untrusted one.
+    pub(crate) approved: BTreeSet<String>,
     /// What is wrong with settings and trust.
     pub(crate) problems: Vec<Problem>,
     /// The credentials that settings refer to.
@@ -141,9 +146,23 @@ impl App {
         let mut problems = std::mem::take(&mut settings.problems);
         problems.extend(said.grants(&place).1);
         problems.extend(said.problems);
+        let approved = if said.trusted { said.approved } else { BTreeSet::new() };
+        problems.extend(approved::hold_back(&mut settings.hooks, &workspace, &approved));
         let keys = Keys::new(&environment, &home.state, &settings);
         let fronts = Fronts::new();
-        Ok(Self { common, environment, home, workspace, place, settings, trust, problems, keys, fronts })
+        Ok(Self {
+            common,
+            environment,
+            home,
+            workspace,
+            place,
+            settings,
+            trust,
+            approved,
+            problems,
+            keys,
+            fronts,
+        })
     }
 
     /// The tools of the workspace, from every source.
@@ -199,12 +218,7 @@ impl App {
     pub(crate) fn workspace_hooks(&self) -> Vec<Hook> {
         let place = Place { trusted: true, ..self.place.clone() };
         let all = settings::load(&self.home, &self.workspace, &place, &self.common).hooks;
-        let own = settings::IN_WORKSPACE.map(|at| self.workspace.join(at).to_string_lossy().into_owned());
-        let is_own = |hook: &Hook| {
-            let source = hook.source.as_deref().unwrap_or_default();
-            own.iter().any(|path| source.starts_with(path.as_str()))
-        };
-        all.into_iter().filter(is_own).collect()
+        all.into_iter().filter(|hook| approved::is_own(hook, &self.workspace)).collect()
     }
 
     /// haft's own settings and state, which no tool may change: absolute, whether or not they are there.
