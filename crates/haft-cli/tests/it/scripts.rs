@@ -194,6 +194,34 @@ fn ctx_has_what_capabilities_lend_and_each_access_is_judged() {
 }
 
 #[test]
+fn hooks_and_rules_for_read_and_fetch_hold_for_what_scripts_reach_by_ctx() {
+    let place = Place::new();
+    place.write("a.txt", "one\n");
+    let reads = "return await ctx.readFile(input.path)";
+    lent(&place, "reads", "capabilities: ['fs.read'],", reads);
+    let fetches = "return await ctx.fetch('https://example.com/')";
+    lent(&place, "fetches", "capabilities: ['net.outbound'],", fetches);
+    for names in ["haft", "claude-code"] {
+        place.write_home(
+            "config.toml",
+            &format!(
+                "[[hooks.PreToolUse]]\nmatcher = \"Read\"\nnames = \"{names}\"\n\
+                 command = \"cat > heard; echo not that one >&2; exit 2\"\n"
+            ),
+        );
+        assert!(failed(&place, "reads", &json!({"path": "a.txt"})).contains("not that one"), "{names}");
+        let heard: Value = serde_json::from_str(&place.read("heard").unwrap()).unwrap();
+        let expected = if names == "haft" { "read" } else { "Read" };
+        assert_eq!(heard["tool_name"], expected, "{heard}");
+    }
+    for rule in ["fetch", "fetch(domain:example.com)", "WebFetch"] {
+        place.write_home("config.toml", &format!("[permissions]\ndeny = [\"{rule}\"]\n"));
+        let said = failed(&place, "fetches", &json!({}));
+        assert!(said.contains("denied") && said.contains(rule), "{rule}: {said}");
+    }
+}
+
+#[test]
 fn a_tool_that_states_its_effects_reaches_those_and_no_others() {
     let place = Place::new();
     place.write("a.txt", "one\n");
