@@ -111,6 +111,7 @@ impl Executor {
         let text = why.reason.clone();
         let mut end = End::refused(Outcome::Denied { why, feedback: None }, text);
         call.session.masks().output(&mut end.output);
+        end.shorten();
         call.record(end)
     }
 
@@ -131,6 +132,7 @@ impl Executor {
         match prepared {
             Err(mut end) => {
                 call.session.masks().output(&mut end.output);
+                end.shorten();
                 call.add_context(&mut end);
                 call.record(end)
             }

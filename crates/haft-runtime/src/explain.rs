@@ -1,6 +1,12 @@
 //! What would become of a call, without running anything or asking anybody.
 
-use crate::{call::Call, executor::Executor, hooks::HookEvent, session::Session};
+use crate::{
+    call::{Call, shorten_reasons},
+    executor::Executor,
+    hooks::HookEvent,
+    seal::{REASON_MAX_BYTES, shorten},
+    session::Session,
+};
 use haft_core::{CallId, Cancel, Request, TraceStep, Why};
 use haft_policy::{Verdict, judge, why_not};
 use std::sync::Arc;
@@ -34,20 +40,23 @@ impl Executor {
                 Self::bind_blocking(&mut call, offer, input)
             })
             .and_then(|ready| self.state(&mut call, &ready));
-        match stated {
-            Err(end) => Explained {
-                verdict: end.outcome.name(),
-                reason: end.output.joined_text(),
-                rule: None,
-                source: None,
-                trace: call.take_trace(),
-                why_not: Vec::new(),
-            },
+        let mut explained = match stated {
+            Err(mut end) => {
+                end.shorten();
+                Explained {
+                    verdict: end.outcome.name(),
+                    reason: end.output.joined_text(),
+                    rule: None,
+                    source: None,
+                    trace: call.take_trace(),
+                    why_not: Vec::new(),
+                }
+            }
             Ok(stated) => {
                 let policies = session.policies();
                 let judgement = judge(&stated.subject, &policies);
                 let verdict = judgement.verdict.name();
-                let why = match &judgement.verdict {
+                let mut why = match &judgement.verdict {
                     Verdict::Allow(why) | Verdict::Deny(why) => why.clone(),
                     Verdict::Ask(all) => {
                         let first = all.first().cloned().unwrap_or_else(|| Why::new("ask", "asked"));
@@ -60,6 +69,7 @@ impl Executor {
                         Why { reason: reasons.join("; "), ..first }
                     }
                 };
+                shorten(&mut why.reason, REASON_MAX_BYTES);
                 call.judged(judgement);
                 let is_core = stated.subject.is_core();
                 let hooks = session.hooks().matching(HookEvent::PreToolUse, &stated.subject.tool, is_core);
@@ -75,6 +85,8 @@ impl Executor {
                     why_not: why_not(&stated.subject, &policies),
                 }
             }
-        }
+        };
+        shorten_reasons(&mut explained.trace);
+        explained
     }
 }
