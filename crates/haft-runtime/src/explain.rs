@@ -1,8 +1,8 @@
 //! What would become of a call, without running anything or asking anybody.
 
 use crate::{
-    call::{Call, shorten_reasons},
-    executor::Executor,
+    call::{Call, End, shorten_reasons},
+    executor::{Executor, Ready},
     hooks::HookEvent,
     seal::{REASON_MAX_BYTES, shorten},
     session::Session,
@@ -30,16 +30,42 @@ pub struct Explained {
 }
 
 impl Executor {
-    /// Steps 1 to 5, with nothing run and nobody asked. Blocking, where a tool has a word of its own on its input.
+    /// Steps 1 to 5, with nothing run and nobody asked. Blocking, where a tool has a word of its own on its input: who can
+    /// wait uses [`Executor::explained`].
     pub fn explain(&self, session: &Arc<Session>, request: &Request) -> Explained {
+        let mut call = Self::only_looked_at(session, request);
+        let ready = Self::resolve(&mut call).and_then(|offer| {
+            let input = Self::take_in(&mut call, &offer)?;
+            Self::bind_blocking(&mut call, offer, input)
+        });
+        self.judged_only(call, ready)
+    }
+
+    /// As [`Executor::explain`], where a tool's own word on its input is waited for as the call waits for it.
+    ///
+    /// # Cancellation
+    /// Dropping the future lets the tool's word go; nothing else has begun.
+    pub async fn explained(&self, session: &Arc<Session>, request: &Request) -> Explained {
+        let mut call = Self::only_looked_at(session, request);
+        let taken_in = Self::resolve(&mut call).and_then(|offer| {
+            let input = Self::take_in(&mut call, &offer)?;
+            Ok((offer, input))
+        });
+        let ready = match taken_in {
+            Ok((offer, input)) => Self::bind(&mut call, offer, input).await,
+            Err(end) => Err(end),
+        };
+        self.judged_only(call, ready)
+    }
+
+    fn only_looked_at(session: &Arc<Session>, request: &Request) -> Call {
         session.renew();
-        let mut call = Call::new(session, CallId::outer(0), request.clone(), Cancel::new(), None);
-        let stated = Self::resolve(&mut call)
-            .and_then(|offer| {
-                let input = Self::take_in(&mut call, &offer)?;
-                Self::bind_blocking(&mut call, offer, input)
-            })
-            .and_then(|ready| self.state(&mut call, &ready));
+        Call::new(session, CallId::outer(0), request.clone(), Cancel::new(), None)
+    }
+
+    fn judged_only(&self, mut call: Call, ready: Result<Ready, End>) -> Explained {
+        let session = Arc::clone(&call.session);
+        let stated = ready.and_then(|ready| self.state(&mut call, &ready));
         let mut explained = match stated {
             Err(mut end) => {
                 end.shorten();

@@ -264,6 +264,12 @@ fn a_tool_has_its_own_word_on_an_input() {
     let asked = place.run(&["call", "picky", "{\"n\": 1}"]).with(3);
     assert!(asked.err.contains("one is odd"), "{asked:?}");
     assert!(call(&place, "picky", &json!({"n": 2})).with(3).out.contains("two is too much"));
+    for (n, verdict, says) in [(0, "allow", ""), (1, "ask", "one is odd"), (2, "deny", "two is too much")] {
+        let explained =
+            place.run(&["explain", "--json", "picky", &json!({"n": n}).to_string()]).with(0).json();
+        assert_eq!(explained["verdict"], verdict, "{explained}");
+        assert!(explained["reason"].as_str().unwrap().contains(says), "{explained}");
+    }
 }
 
 #[test]
