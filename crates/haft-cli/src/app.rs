@@ -93,6 +93,14 @@ enum Life {
     Lasting,
 }
 
+/// What a host offers its model.
+pub(crate) struct Offered {
+    /// The tools that it may see; what the settings leave out stays out.
+    pub(crate) tools: ToolSet,
+    /// How many tokens the model takes at all, where that is known.
+    pub(crate) window_tokens: Option<u64>,
+}
+
 /// What a command needs to make calls.
 pub(crate) struct Live {
     /// The one call path.
@@ -318,7 +326,7 @@ impl App {
     /// # Errors
     /// The name is no session's; the state folder can't be written.
     pub(crate) fn live(&self, name: &str, approver: Arc<dyn Approver>) -> anyhow::Result<Live> {
-        self.live_with(name, approver, self.tool_set())
+        self.live_with(name, approver, self.offered())
     }
 
     /// As [`App::live`], for a process that makes one call and ends.
@@ -326,10 +334,10 @@ impl App {
     /// # Errors
     /// As [`App::live`].
     pub(crate) fn live_for_one_call(&self, name: &str, approver: Arc<dyn Approver>) -> anyhow::Result<Live> {
-        self.open(name, approver, self.tool_set(), Life::OneCall)
+        self.open(name, approver, self.offered(), Life::OneCall)
     }
 
-    /// As [`App::live`], with a tool set of the host's own; what the settings leave out stays out.
+    /// As [`App::live`], with what the host offers its model.
     ///
     /// # Errors
     /// As [`App::live`].
@@ -337,16 +345,21 @@ impl App {
         &self,
         name: &str,
         approver: Arc<dyn Approver>,
-        set: ToolSet,
+        offered: Offered,
     ) -> anyhow::Result<Live> {
-        self.open(name, approver, set, Life::Lasting)
+        self.open(name, approver, offered, Life::Lasting)
+    }
+
+    /// What the settings show, to nobody knows which model.
+    fn offered(&self) -> Offered {
+        Offered { tools: self.tool_set(), window_tokens: None }
     }
 
     fn open(
         &self,
         name: &str,
         approver: Arc<dyn Approver>,
-        set: ToolSet,
+        offered: Offered,
         life: Life,
     ) -> anyhow::Result<Live> {
         // There before any command starts: what is stored later is hidden from it then as well.
@@ -375,8 +388,9 @@ impl App {
         let executor = Executor::new(world, Some(state.as_ref()));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let setup = SessionSetup {
-            tools: set,
+            tools: offered.tools,
             deferral: self.deferral(),
+            window_tokens: offered.window_tokens,
             approver,
             grants: Some(Arc::new(SavedGrants::new(self.trust.clone(), self.place.clone()))),
             pins: Some(Arc::new(haft_runtime::settings::TrustPins::new(
