@@ -395,6 +395,42 @@ fn a_new_extension_works() {
 }
 
 #[test]
+fn an_extension_is_tested_and_checked_by_its_name_with_all_its_tools() {
+    let place = Place::new();
+    let tool = |name: &str, gives: &str| {
+        format!(
+            "ctx.api.tools.register({{ name: '{name}', description: 'd', execute: () => 'fine', examples: [{{ input: {{}}, expect: '{gives}' }}] }});"
+        )
+    };
+    let main = |body: &str| format!("export function activate(ctx) {{\n{body}\n}}\n");
+    pack(&place, "pair", &json!({}), &main(&format!("{}{}", tool("one", "fine"), tool("two", "fine"))));
+    let tested = place.run(&["test", "pair"]).with(0);
+    assert!(tested.out.contains("one 1") && tested.out.ends_with("2 passed, 0 failed\n"), "{tested:?}");
+    pack(&place, "pair", &json!({}), &main(&format!("{}{}", tool("one", "fine"), tool("two", "bad"))));
+    let tested = place.run(&["test", "--json", "pair"]).with(1).json();
+    assert_eq!((&tested["passed"], &tested["failed"]), (&json!(1), &json!(1)), "{tested}");
+
+    // One tool of it is set aside, for its name.
+    let wrong = "ctx.api.tools.register({ name: 'a.b', description: 'd', execute: () => '' });";
+    pack(&place, "pair", &json!({}), &main(&format!("{}{wrong}", tool("one", "fine"))));
+    let checked = place.run(&["check", "--json", "pair"]).with(1).json();
+    assert_eq!((&checked["usable"], &checked["setAside"]), (&json!(["one"]), &json!(1)), "{checked}");
+}
+
+#[test]
+fn an_extension_that_only_tightens_is_no_tool_set_aside() {
+    let place = Place::new();
+    let body = "ctx.api.tools.wrap('read', { permission: 'confirm' }); ctx.api.tools.wrap('bash', { permission: 'auto' });";
+    let manifest = json!({"toolMutateCapabilities": ["fs.read", "shell.arbitrary"]});
+    pack(&place, "guard", &manifest, &format!("export function activate(ctx) {{\n{body}\n}}\n"));
+    let checked = place.run(&["check", "--json", "guard"]).with(0).json();
+    assert_eq!(checked["setAside"], 0);
+    assert!(checked["problems"].to_string().contains("may only tighten"), "{checked}");
+    place.run(&["test", "guard"]).with(2);
+    place.run(&["test", "nothing"]).with(2);
+}
+
+#[test]
 fn a_call_that_runs_while_its_extension_is_changed_ends_on_the_old_code() {
     let place = Place::new();
     let main = |said: &str| {
@@ -452,6 +488,7 @@ fn a_broken_change_takes_its_tools_and_loosens_nothing_that_it_tightened() {
         assert!(is_kept(&mut client), "while the change is looked at");
         !told(&mut client, "says", &json!({})).contains("it works")
     });
+    assert!(told(&mut client, "says", &json!({})).contains("no longer offered"));
     assert!(is_kept(&mut client), "what is broken takes nothing back");
     place.write(".haft/extensions/guard/extension.json", "{");
     assert!(is_kept(&mut client));

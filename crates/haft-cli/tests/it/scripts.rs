@@ -368,7 +368,23 @@ fn each_bad_module_is_named_with_its_line_and_the_others_work() {
     assert_eq!(given(&place, "good", &json!({})), "fine");
     let checked = place.run(&["check", "--json", ".haft/tools/syntax.ts"]).with(1).json();
     assert_eq!((&checked["usable"], &checked["setAside"]), (&json!([]), &json!(1)));
-    place.run(&["check", "good"]).with(0);
+    let all = place.run(&["check"]).with(1).out;
+    assert!(all.contains("two tools named \"good\""), "{all}");
+}
+
+#[test]
+fn checking_tells_of_two_files_with_tools_of_one_name() {
+    let place = Place::new();
+    let tool = "export default { name: 'dup', description: 'd', execute: () => 1 };\n";
+    for at in [".haft/tools/dup.js", ".haft/tools/dup.ts", ".pequenin/tools/dup.ts"] {
+        place.write(at, &format!("{tool}// {at}\n"));
+    }
+    for words in [&["check", "--json"][..], &["check", "--json", "dup"]] {
+        let checked = place.run(words).with(1).json();
+        assert_eq!((&checked["usable"], &checked["setAside"]), (&json!(["dup"]), &json!(2)), "{checked}");
+        let told = checked["problems"].to_string();
+        assert!(told.contains("two tools named") && told.contains("already registered by"), "{told}");
+    }
 }
 
 #[test]

@@ -5,7 +5,10 @@ use haft_core::{BoxFuture, Failure, Files, RealPath};
 use haft_runtime::{
     Catalogue, Handle,
     hooks::{Handler, Hook, HookEvent, HookHandler, Matcher},
-    source::{Registered, command::CommandFolders},
+    source::{
+        Registered,
+        command::{CommandFolders, CommandRoot},
+    },
 };
 use haft_script::{Activated, DeclaredChange, DeclaredHook, Extension};
 use serde_json::Value;
@@ -85,6 +88,7 @@ impl Kept {
             permissions: self.permissions.iter().cloned().collect(),
             hooks: self.hooks.iter().map(hook).collect(),
             changes: self.wanted.iter().map(change).collect(),
+            roots: self.folders.iter().map(|folder| folder.root().clone()).collect(),
         })
     }
 
@@ -153,6 +157,15 @@ pub(crate) struct Brought {
     pub(crate) hooks: Vec<String>,
     /// What it changes of others' tools.
     pub(crate) changes: Vec<String>,
+    /// Its folders of command tools.
+    pub(crate) roots: Vec<CommandRoot>,
+}
+
+impl Brought {
+    /// Whether a tool's owner is this extension, or one of its folders of command tools.
+    pub(crate) fn owns(&self, owner: &str) -> bool {
+        self.owner == owner || self.roots.iter().any(|root| root.owner == owner)
+    }
 }
 
 /// A hook in an extension's child.

@@ -7,7 +7,7 @@
 use super::{
     super::{
         approved,
-        scripts::{Scripts, fault_of, found_of},
+        scripts::{OfModule, Scripts, fault_of, found_of},
     },
     ExtensionRoot,
     kept::Kept,
@@ -266,7 +266,7 @@ impl One<'_> {
         };
         let tools = tools.iter().map(said).collect();
         let made = |tool| ScriptTool::of_extension(extension, tool);
-        let (found, faults) = found_of(self.owner, extension.module(), tools, made);
+        let OfModule { found, problems: faults, .. } = found_of(self.owner, extension.module(), tools, made);
         problems.extend(faults);
         found
     }
