@@ -34,14 +34,14 @@ pub(super) fn test(app: &App, args: &TestArgs) -> anyhow::Result<Status> {
         let live = app.live(&app.session_name("test"), Arc::new(YesApprover))?;
         live.meet_for(&args.tool).await;
         let tools = meant(&live, &args.tool)?;
-        let is_one = matches!(&tools[..], [(name, _)] if name.as_ref() == args.tool);
+        let is_one = matches!(&tools[..], [(name, _)] if **name == *args.tool);
         let mut interrupts = Interrupts::listen()?;
         let (mut passed, mut failed, mut rows) = (0_usize, 0_usize, Vec::new());
         for (tool, spec) in &tools {
             let shown = if is_one { String::new() } else { format!("{tool} ") };
             for (index, example) in spec.examples.iter().enumerate() {
                 let number = index + 1;
-                let request = Request::new(tool.as_ref(), example.input.to_string());
+                let request = Request::new(&**tool, example.input.to_string());
                 let ended = interrupts.until_ended(live.executor.submit(&live.session, request)).await;
                 let fault = fault(&ended, &example.expect);
                 match &fault {

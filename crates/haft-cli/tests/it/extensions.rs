@@ -120,6 +120,9 @@ export function activate(ctx) {
     call(&place, "sleepy", &json!({})).with(2);
     assert_eq!(given(&place, "sleepy", &json!({"n": 3})), "woke with 3");
     assert!(text(&call(&place, "sleepy", &json!({"n": -1})).with(1).json()).contains("below zero"));
+    pack(&place, "lazy", &manifest, "export function activate() {}");
+    let said = text(&call(&place, "sleepy", &json!({"n": 1})).with(1).json());
+    assert!(said.contains("has registered no tool \"sleepy\""), "{said}");
     // Its code is broken, which shows when it is needed and not before.
     pack(&place, "lazy", &manifest, "export function activate() { throw new Error('boom') }");
     assert!(!problems(&place).contains("boom"));
