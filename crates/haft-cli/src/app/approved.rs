@@ -82,7 +82,7 @@ fn held(hook: &Hook) -> Problem {
 fn words(line: &str) -> Vec<String> {
     let bare = line.replace(['"', '\''], "");
     bare.split(|c: char| c.is_whitespace() || BETWEEN.contains(c))
-        .map(|word| WORKSPACES.iter().find_map(|start| word.strip_prefix(start)).unwrap_or(word))
+        .map(|word| WORKSPACES.iter().find_map(|start| word.strip_prefix(*start)).unwrap_or(word))
         .filter(|word| !word.is_empty())
         .map(str::to_owned)
         .collect()
