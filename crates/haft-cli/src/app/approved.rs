@@ -51,7 +51,7 @@ pub(super) fn is_own(hook: &Hook, workspace: &Path) -> bool {
     IN_WORKSPACE.iter().any(|at| source.starts_with(workspace.join(at).to_string_lossy().as_ref()))
 }
 
-/// Holds back what hooks of the workspace aren't as the user saw them, and says so of each.
+/// Holds back those hooks of the workspace that aren't as the user saw them, and says so of each.
 pub(super) fn hold_back(hooks: &mut [Hook], workspace: &Path, approved: &BTreeSet<String>) -> Vec<Problem> {
     let mut problems = Vec::new();
     for hook in hooks.iter_mut().filter(|hook| is_own(hook, workspace)) {

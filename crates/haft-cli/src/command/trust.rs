@@ -39,12 +39,14 @@ pub(super) fn trust(app: &App, args: &TrustArgs) -> anyhow::Result<Status> {
     let trusted = !args.revoke;
     let files = files(app);
     let hooks = app.workspace_hooks();
+    if !trusted {
+        // Whatever else can't be read.
+        app.trust.set_trusted(false)?;
+    }
     let mut extensions = app.tools()?.brought();
     extensions.retain(|extension| extension.standing != ExtensionStanding::Own);
     if trusted {
         app.trust.trust(&approved_now(app, &hooks, &extensions))?;
-    } else {
-        app.trust.set_trusted(false)?;
     }
     if args.json {
         print::json(&json!({
