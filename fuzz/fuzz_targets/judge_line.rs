@@ -112,6 +112,7 @@ fn stated(text: &str, line: Line) -> Subject {
         effects: Effects::Only(touches),
         paths: Vec::new(),
         permission: if harmless { Permission::Auto } else { Permission::Confirm },
+        asked_by: None,
         read_only: reads,
         mutates: !reads,
         risk: Risk::Standard,

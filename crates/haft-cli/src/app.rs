@@ -4,6 +4,7 @@
 //! else; a catalogue, a world and a session are made only where a command asks for them.
 
 mod adjust;
+pub(crate) mod approved;
 mod confirm;
 mod extensions;
 mod folders;
@@ -20,6 +21,7 @@ mod sandbox;
 mod scripts;
 mod settings;
 
+pub(crate) use extensions::{Brought, ExtensionStanding};
 pub(crate) use folders::{Tools, WORKSPACE_ROOTS};
 pub(crate) use home::Home;
 pub(crate) use keys::{Keys, MODEL_KEYS};
@@ -46,6 +48,7 @@ use masker::Masking;
 use renewal::TrustRenewal;
 use sha2::{Digest, Sha256};
 use std::{
+    collections::BTreeSet,
     io::{self, IsTerminal},
     path::{Path, PathBuf},
     sync::Arc,
@@ -72,6 +75,8 @@ pub(crate) struct App {
     pub(crate) settings: Settings,
     /// Whether the user trusts the workspace, and what may always run.
     pub(crate) trust: TrustFile,
+    /// What the workspace brings that counts in full, as it was when the user trusted it; nothing of an untrusted one.
+    pub(crate) approved: BTreeSet<String>,
     /// What is wrong with settings and trust.
     pub(crate) problems: Vec<Problem>,
     /// The credentials that settings refer to.
@@ -87,6 +92,14 @@ enum Life {
     OneCall,
     /// For as many as come.
     Lasting,
+}
+
+/// What a host offers its model.
+pub(crate) struct Offered {
+    /// The tools that it may see; what the settings leave out stays out.
+    pub(crate) tools: ToolSet,
+    /// How many tokens the model takes at all, where that is known.
+    pub(crate) window_tokens: Option<u64>,
 }
 
 /// What a command needs to make calls.
@@ -142,9 +155,23 @@ impl App {
         let mut problems = std::mem::take(&mut settings.problems);
         problems.extend(said.grants(&place).1);
         problems.extend(said.problems);
+        let approved = if said.trusted { said.approved } else { BTreeSet::new() };
+        problems.extend(approved::hold_back(&mut settings.hooks, &workspace, &approved));
         let keys = Keys::new(&environment, &home.state, &settings);
         let fronts = Fronts::new();
-        Ok(Self { common, environment, home, workspace, place, settings, trust, problems, keys, fronts })
+        Ok(Self {
+            common,
+            environment,
+            home,
+            workspace,
+            place,
+            settings,
+            trust,
+            approved,
+            problems,
+            keys,
+            fronts,
+        })
     }
 
     /// The tools of the workspace, from every source.
@@ -200,12 +227,7 @@ impl App {
     pub(crate) fn workspace_hooks(&self) -> Vec<Hook> {
         let place = Place { trusted: true, ..self.place.clone() };
         let all = settings::load(&self.home, &self.workspace, &place, &self.common).hooks;
-        let own = settings::IN_WORKSPACE.map(|at| self.workspace.join(at).to_string_lossy().into_owned());
-        let is_own = |hook: &Hook| {
-            let source = hook.source.as_deref().unwrap_or_default();
-            own.iter().any(|path| source.starts_with(path.as_str()))
-        };
-        all.into_iter().filter(is_own).collect()
+        all.into_iter().filter(|hook| approved::is_own(hook, &self.workspace)).collect()
     }
 
     /// haft's own settings and state, which no tool may change: absolute, whether or not they are there.
@@ -305,7 +327,7 @@ impl App {
     /// # Errors
     /// The name is no session's; the state folder can't be written.
     pub(crate) fn live(&self, name: &str, approver: Arc<dyn Approver>) -> anyhow::Result<Live> {
-        self.live_with(name, approver, self.tool_set())
+        self.live_with(name, approver, self.offered())
     }
 
     /// As [`App::live`], for a process that makes one call and ends.
@@ -313,10 +335,10 @@ impl App {
     /// # Errors
     /// As [`App::live`].
     pub(crate) fn live_for_one_call(&self, name: &str, approver: Arc<dyn Approver>) -> anyhow::Result<Live> {
-        self.open(name, approver, self.tool_set(), Life::OneCall)
+        self.open(name, approver, self.offered(), Life::OneCall)
     }
 
-    /// As [`App::live`], with a tool set of the host's own; what the settings leave out stays out.
+    /// As [`App::live`], with what the host offers its model.
     ///
     /// # Errors
     /// As [`App::live`].
@@ -324,16 +346,21 @@ impl App {
         &self,
         name: &str,
         approver: Arc<dyn Approver>,
-        set: ToolSet,
+        offered: Offered,
     ) -> anyhow::Result<Live> {
-        self.open(name, approver, set, Life::Lasting)
+        self.open(name, approver, offered, Life::Lasting)
+    }
+
+    /// What the settings show, to nobody knows which model.
+    fn offered(&self) -> Offered {
+        Offered { tools: self.tool_set(), window_tokens: None }
     }
 
     fn open(
         &self,
         name: &str,
         approver: Arc<dyn Approver>,
-        set: ToolSet,
+        offered: Offered,
         life: Life,
     ) -> anyhow::Result<Live> {
         // There before any command starts: what is stored later is hidden from it then as well.
@@ -362,8 +389,9 @@ impl App {
         let executor = Executor::new(world, Some(state.as_ref()));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let setup = SessionSetup {
-            tools: set,
+            tools: offered.tools,
             deferral: self.deferral(),
+            window_tokens: offered.window_tokens,
             approver,
             grants: Some(Arc::new(SavedGrants::new(self.trust.clone(), self.place.clone()))),
             pins: Some(Arc::new(haft_runtime::settings::TrustPins::new(

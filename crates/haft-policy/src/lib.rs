@@ -35,7 +35,7 @@ pub use mode::{Class, Mode, ModeError};
 pub use narrow::Narrowing;
 pub use places::{hidden_in, kept_in, watched_in};
 pub use policy::{Confines, Grant, Policy};
-pub use rule::{Action, Match, Rule, RuleError, RuleOrigin, rule_choices};
+pub use rule::{Action, Match, Rule, RuleError, RuleOrigin, rule_choices, stands_for};
 pub use settle::{is_harmless, reads_only};
 pub use subject::{HookWord, JudgedPath, Pin, Subject};
 pub use why_not::why_not;

@@ -51,6 +51,7 @@ pub(crate) fn subject(tool: &str, effects: Effects<RealPath>) -> Subject {
         effects,
         paths,
         permission: Permission::Confirm,
+        asked_by: None,
         read_only: false,
         mutates: true,
         risk: Risk::Standard,

@@ -47,6 +47,8 @@ pub struct Subject {
     pub paths: Vec<JudgedPath>,
     /// How this input wants to be allowed.
     pub permission: Permission,
+    /// Who else than the tool's owner has it ask, where somebody does.
+    pub asked_by: Option<Arc<str>>,
     /// Whether this input has no side effect.
     pub read_only: bool,
     /// Whether this input may change something.

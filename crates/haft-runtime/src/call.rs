@@ -3,7 +3,7 @@
 use crate::{
     catalogue::Offer,
     run::{CallSink, Ran, Stopwatch},
-    seal::CaptureSlot,
+    seal::{CaptureSlot, REASON_MAX_BYTES, REFUSAL_MAX_BYTES, shorten, shortened},
     session::{LogEntry, Session},
 };
 use haft_core::{
@@ -218,8 +218,12 @@ impl Call {
         self.session.apply(&output);
         let masks = self.session.masks().clone();
         masks.outcome(&mut outcome);
+        if let Outcome::Denied { why, .. } = &mut outcome {
+            shorten(&mut why.reason, REASON_MAX_BYTES);
+        }
         if let Some(failure) = &mut failure {
             masks.failure(failure);
+            shorten(&mut failure.text, REFUSAL_MAX_BYTES);
         }
         let open = self.open.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(judgement) = open.filter(|_| self.gates.is_empty()) {
@@ -234,6 +238,8 @@ impl Call {
         let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let mut trace = self.take_trace();
         masks.trace(&mut trace);
+        // Only now: a secret that is cut isn't known for one.
+        shorten_reasons(&mut trace);
         if self.session.is_recorded() {
             let bytes: usize = output.content.iter().filter_map(Block::as_text).map(str::len).sum();
             let (input, effects) = self.about.take().unzip();
@@ -289,6 +295,15 @@ impl Call {
 impl End {
     pub(crate) fn refused(outcome: Outcome, text: String) -> Self {
         Self { outcome, output: Output::text(text), failure: None }
+    }
+
+    /// Bounds what a call that never ran is answered with.
+    pub(crate) fn shorten(&mut self) {
+        for block in &mut self.output.content {
+            if let Block::Text { text } = block {
+                shorten(text, REFUSAL_MAX_BYTES);
+            }
+        }
     }
 
     pub(crate) fn cancelled() -> Self {
@@ -357,6 +372,15 @@ impl End {
         self.output.structured = None;
         self.output.foreign = None;
         self.output.content.insert(0, Block::text(text));
+    }
+}
+
+/// Bounds the reasons of a trace, which repeat what the input names, however long that is.
+pub(crate) fn shorten_reasons(trace: &mut [TraceStep]) {
+    for reason in trace.iter_mut().filter_map(|step| step.reason.as_mut()) {
+        if let Some(short) = shortened(reason, REASON_MAX_BYTES) {
+            *reason = short.into();
+        }
     }
 }
 

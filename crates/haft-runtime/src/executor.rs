@@ -111,6 +111,7 @@ impl Executor {
         let text = why.reason.clone();
         let mut end = End::refused(Outcome::Denied { why, feedback: None }, text);
         call.session.masks().output(&mut end.output);
+        end.shorten();
         call.record(end)
     }
 
@@ -131,6 +132,7 @@ impl Executor {
         match prepared {
             Err(mut end) => {
                 call.session.masks().output(&mut end.output);
+                end.shorten();
                 call.add_context(&mut end);
                 call.record(end)
             }
@@ -228,7 +230,7 @@ impl Executor {
     }
 
     /// Binds an input to its tool, which is waited for where it has a word of its own on it.
-    async fn bind(call: &mut Call, offer: Offer, input: Value) -> Result<Ready, End> {
+    pub(crate) async fn bind(call: &mut Call, offer: Offer, input: Value) -> Result<Ready, End> {
         let input = Self::checked(call, &offer, input)?;
         if let Some(asked) = Arc::clone(&offer.tool).consult(Arc::clone(&input)) {
             // One that fails at it is asked when it is bound, where that is told.

@@ -1,6 +1,12 @@
 //! What would become of a call, without running anything or asking anybody.
 
-use crate::{call::Call, executor::Executor, hooks::HookEvent, session::Session};
+use crate::{
+    call::{Call, End, shorten_reasons},
+    executor::{Executor, Ready},
+    hooks::HookEvent,
+    seal::{REASON_MAX_BYTES, shorten},
+    session::Session,
+};
 use haft_core::{CallId, Cancel, Request, TraceStep, Why};
 use haft_policy::{Verdict, judge, why_not};
 use std::sync::Arc;
@@ -24,30 +30,59 @@ pub struct Explained {
 }
 
 impl Executor {
-    /// Steps 1 to 5, with nothing run and nobody asked. Blocking, where a tool has a word of its own on its input.
+    /// Steps 1 to 5, with nothing run and nobody asked. Blocking, where a tool has a word of its own on its input: who can
+    /// wait uses [`Executor::explained`].
     pub fn explain(&self, session: &Arc<Session>, request: &Request) -> Explained {
+        let mut call = Self::only_looked_at(session, request);
+        let ready = Self::resolve(&mut call).and_then(|offer| {
+            let input = Self::take_in(&mut call, &offer)?;
+            Self::bind_blocking(&mut call, offer, input)
+        });
+        self.judged_only(call, ready)
+    }
+
+    /// As [`Executor::explain`], where a tool's own word on its input is waited for as the call waits for it.
+    ///
+    /// # Cancellation
+    /// Dropping the future lets the tool's word go; nothing else has begun.
+    pub async fn explained(&self, session: &Arc<Session>, request: &Request) -> Explained {
+        let mut call = Self::only_looked_at(session, request);
+        let taken_in = Self::resolve(&mut call).and_then(|offer| {
+            let input = Self::take_in(&mut call, &offer)?;
+            Ok((offer, input))
+        });
+        let ready = match taken_in {
+            Ok((offer, input)) => Self::bind(&mut call, offer, input).await,
+            Err(end) => Err(end),
+        };
+        self.judged_only(call, ready)
+    }
+
+    fn only_looked_at(session: &Arc<Session>, request: &Request) -> Call {
         session.renew();
-        let mut call = Call::new(session, CallId::outer(0), request.clone(), Cancel::new(), None);
-        let stated = Self::resolve(&mut call)
-            .and_then(|offer| {
-                let input = Self::take_in(&mut call, &offer)?;
-                Self::bind_blocking(&mut call, offer, input)
-            })
-            .and_then(|ready| self.state(&mut call, &ready));
-        match stated {
-            Err(end) => Explained {
-                verdict: end.outcome.name(),
-                reason: end.output.joined_text(),
-                rule: None,
-                source: None,
-                trace: call.take_trace(),
-                why_not: Vec::new(),
-            },
+        Call::new(session, CallId::outer(0), request.clone(), Cancel::new(), None)
+    }
+
+    fn judged_only(&self, mut call: Call, ready: Result<Ready, End>) -> Explained {
+        let session = Arc::clone(&call.session);
+        let stated = ready.and_then(|ready| self.state(&mut call, &ready));
+        let mut explained = match stated {
+            Err(mut end) => {
+                end.shorten();
+                Explained {
+                    verdict: end.outcome.name(),
+                    reason: end.output.joined_text(),
+                    rule: None,
+                    source: None,
+                    trace: call.take_trace(),
+                    why_not: Vec::new(),
+                }
+            }
             Ok(stated) => {
                 let policies = session.policies();
                 let judgement = judge(&stated.subject, &policies);
                 let verdict = judgement.verdict.name();
-                let why = match &judgement.verdict {
+                let mut why = match &judgement.verdict {
                     Verdict::Allow(why) | Verdict::Deny(why) => why.clone(),
                     Verdict::Ask(all) => {
                         let first = all.first().cloned().unwrap_or_else(|| Why::new("ask", "asked"));
@@ -60,6 +95,7 @@ impl Executor {
                         Why { reason: reasons.join("; "), ..first }
                     }
                 };
+                shorten(&mut why.reason, REASON_MAX_BYTES);
                 call.judged(judgement);
                 let is_core = stated.subject.is_core();
                 let hooks = session.hooks().matching(HookEvent::PreToolUse, &stated.subject.tool, is_core);
@@ -75,6 +111,8 @@ impl Executor {
                     why_not: why_not(&stated.subject, &policies),
                 }
             }
-        }
+        };
+        shorten_reasons(&mut explained.trace);
+        explained
     }
 }

@@ -3,7 +3,12 @@
 //!
 //! It lives here and not with the built-in tools, since it needs the catalogue.
 
-use crate::{Catalogue, catalogue::Resolved, find};
+use crate::{
+    Catalogue,
+    catalogue::Resolved,
+    find,
+    seal::{NAME_MAX_BYTES, shortened},
+};
 use haft_core::{
     AnyTool, Cx, Effects, Exposure, Failure, Output, Permission, Risk, SessionView, Spec, Tool, Touch, erase,
 };
@@ -49,9 +54,10 @@ impl Tool for ToolHelp {
         Effects::Only(vec![Touch::Session(find::LOADED.into())])
     }
 
-    async fn run(&self, input: HelpInput, _: &Cx) -> Result<Output, Failure> {
+    async fn run(&self, input: HelpInput, cx: &Cx) -> Result<Output, Failure> {
+        let name = shortened(&input.name, NAME_MAX_BYTES).unwrap_or_else(|| input.name.clone());
         match self.catalogue.snapshot().resolve(&input.name) {
-            Resolved::Tool(offer, _) => {
+            Resolved::Tool(offer, _) if cx.session.shows(&offer.name) => {
                 let mut output = Output::text(describe(&offer.name, &offer.owner, offer.spec()));
                 if matches!(offer.spec().exposure, Exposure::Deferred | Exposure::Auto) {
                     find::load(&mut output, &offer.name);
@@ -59,15 +65,24 @@ impl Tool for ToolHelp {
                 Ok(output)
             }
             Resolved::Gone(owner) => {
-                Err(Failure::not_found(format!("\"{}\" is no longer offered by {owner}", input.name)))
+                Err(Failure::not_found(format!("\"{name}\" is no longer offered by {owner}")))
             }
-            Resolved::Unknown(nearest) => Err(Failure::not_found(format!(
-                "there is no tool \"{}\"; the nearest names are: {}",
-                input.name,
-                nearest.join(", ")
-            ))),
+            // What this session doesn't offer isn't spoken of.
+            Resolved::Tool(..) => Err(Failure::not_found(none(&name, &[]))),
+            Resolved::Unknown(mut nearest) => {
+                nearest.retain(|name| cx.session.shows(name));
+                Err(Failure::not_found(none(&name, &nearest)))
+            }
         }
     }
+}
+
+/// That there is no such tool, and what there is in its stead.
+fn none(name: &str, nearest: &[Arc<str>]) -> String {
+    if nearest.is_empty() {
+        return format!("there is no tool \"{name}\"; look for one that does what you want with tool_search");
+    }
+    format!("there is no tool \"{name}\"; the nearest names are: {}", nearest.join(", "))
 }
 
 /// All that a model may want to know of a tool.

@@ -200,6 +200,7 @@ mod tests {
             effects,
             paths: Vec::new(),
             permission: Permission::Confirm,
+            asked_by: None,
             read_only: false,
             mutates: true,
             risk: Risk::Standard,

@@ -31,6 +31,8 @@ pub struct ModelSettings {
     pub api_key: Option<String>,
     /// Most tokens of one turn; unset, Anthropic gets 16,384 (it demands a number), others decide.
     pub max_tokens: Option<u32>,
+    /// How many tokens the model takes at all, where that is known.
+    pub window_tokens: Option<u64>,
     /// How long to wait for an answer to begin, and between its pieces.
     pub idle_timeout: Duration,
 }
@@ -73,6 +75,7 @@ impl ModelSettings {
             base_url: None,
             api_key: None,
             max_tokens: None,
+            window_tokens: None,
             idle_timeout: IDLE_TIMEOUT,
         })
     }
@@ -99,6 +102,7 @@ impl fmt::Debug for ModelSettings {
             .field("base_url", &self.base_url)
             .field("api_key", &self.api_key.as_ref().map(|_| "…"))
             .field("max_tokens", &self.max_tokens)
+            .field("window_tokens", &self.window_tokens)
             .field("idle_timeout", &self.idle_timeout)
             .finish()
     }

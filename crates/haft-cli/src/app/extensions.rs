@@ -2,14 +2,17 @@
 
 mod kept;
 mod one;
+mod standing;
 mod stored;
 
+pub(crate) use self::{kept::Brought, standing::Standing as ExtensionStanding};
 use self::{
     kept::Kept,
     one::{MANIFEST, One, problem},
+    standing::Standing,
     stored::Secrets,
 };
-use super::{App, scripts::Scripts};
+use super::{App, approved::of_extension, scripts::Scripts};
 use haft_core::{Credential, Files, PathArg, RealPath};
 use haft_runtime::{Catalogue, Problem, hooks::Hook};
 use std::{
@@ -29,6 +32,19 @@ pub(super) struct ExtensionRoot {
     pub(super) shown: String,
     /// Whether hooks of its extensions count.
     pub(super) hears: bool,
+    /// What of a workspace's extensions counts in full; none where the folder is the user's own.
+    pub(super) approved: Option<BTreeSet<String>>,
+}
+
+impl ExtensionRoot {
+    /// How far an extension's word goes, whose files have that hash.
+    fn standing(&self, id: &str, hash: Option<&str>) -> Standing {
+        match (&self.approved, hash) {
+            (None, _) => Standing::Own,
+            (Some(approved), Some(hash)) if approved.contains(&of_extension(id, hash)) => Standing::Approved,
+            _ => Standing::Unseen,
+        }
+    }
 }
 
 /// All extensions that are there.
@@ -47,11 +63,13 @@ impl Extensions {
             format!("{}/{WORKSPACE_ROOT}", app.place.workspace),
             WORKSPACE_ROOT.to_owned(),
             app.place.trusted,
+            Some(app.approved.clone()),
         );
         // The user's own come first: a workspace can't put one of its own in the place of what tightens.
-        let roots = [(user.clone(), user, true), own].into_iter().filter_map(|(path, shown, hears)| {
+        let user = (user.clone(), user, true, None);
+        let roots = [user, own].into_iter().filter_map(|(path, shown, hears, approved)| {
             let path = files.resolve(&PathArg(path)).ok()?;
-            Some(ExtensionRoot { path, shown, hears })
+            Some(ExtensionRoot { path, shown, hears, approved })
         });
         let passed: BTreeSet<String> = app.settings.pass_env.iter().map(|set| set.value.clone()).collect();
         let given = app.settings.set_env.iter().map(|(name, set)| (name.clone(), set.value.clone()));
@@ -110,6 +128,11 @@ impl Extensions {
                 catalogue.report(&owner, Vec::new());
             }
         }
+    }
+
+    /// What each extension brings that can be used, by owner.
+    pub(super) fn brought(&self) -> Vec<Brought> {
+        self.kept.iter().filter_map(|(owner, kept)| kept.brought(owner)).collect()
     }
 
     /// The hooks that extensions register, of those that may hear of calls.
@@ -193,6 +216,7 @@ mod tests {
             path: files.resolve(&PathArg(path.to_string_lossy().into_owned())).unwrap(),
             shown: shown.to_owned(),
             hears: true,
+            approved: None,
         });
         let mut all = Extensions {
             roots: Vec::from(roots),

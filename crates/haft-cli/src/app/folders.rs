@@ -3,7 +3,7 @@
 use super::{
     App, Keys,
     adjust::adjust,
-    extensions::Extensions,
+    extensions::{Brought, Extensions},
     scripts::{ScriptFolder, Scripts},
 };
 use crate::command::block_on;
@@ -168,6 +168,11 @@ impl Tools {
     /// Owners and folders of all extensions, also of those that can't be used.
     pub(crate) fn extensions(&self) -> Vec<(String, RealPath)> {
         self.inner.sources.lock().unwrap_or_else(PoisonError::into_inner).extensions.seen().to_vec()
+    }
+
+    /// What each extension brings that can be used.
+    pub(crate) fn brought(&self) -> Vec<Brought> {
+        self.inner.sources.lock().unwrap_or_else(PoisonError::into_inner).extensions.brought()
     }
 
     /// The hooks that extensions register.

@@ -91,15 +91,15 @@ impl Scripts {
             fix,
         });
         let (mut found, mut problems) = (Vec::new(), problems.collect::<Vec<_>>());
-        for (tools, faults) in self.found(&owner, discovered.modules) {
-            found.extend(tools);
-            problems.extend(faults);
+        for module in self.found(&owner, discovered.modules) {
+            found.extend(module.found);
+            problems.extend(module.problems);
         }
         (found, problems)
     }
 
     /// The tools of modules, one entry each, with what is wrong.
-    pub(crate) fn found(&self, owner: &str, modules: Vec<ScriptModule>) -> Vec<(Vec<Found>, Vec<Problem>)> {
+    pub(crate) fn found(&self, owner: &str, modules: Vec<ScriptModule>) -> Vec<OfModule> {
         let declared = declare_all(&self.engine, &modules, Some(self.state.as_ref()));
         modules
             .into_iter()
@@ -113,16 +113,28 @@ impl Scripts {
         owner: &str,
         module: ScriptModule,
         tools: Result<Vec<Declared>, ModuleFault>,
-    ) -> (Vec<Found>, Vec<Problem>) {
+    ) -> OfModule {
         let tools = match tools {
             Ok(tools) => tools,
             Err(fault) => {
-                return (Vec::new(), vec![fault_of(owner, &module, ("the module can't be used", fault))]);
+                let problem = fault_of(owner, &module, ("the module can't be used", fault));
+                return OfModule { problems: vec![problem], set_aside: 1, ..OfModule::default() };
             }
         };
         let module = Arc::new(module);
         found_of(owner, &module, tools, |tool| ScriptTool::new(&self.engine, &module, tool))
     }
+}
+
+/// What one module brings.
+#[derive(Default)]
+pub(crate) struct OfModule {
+    /// Its tools that can be registered.
+    pub(crate) found: Vec<Found>,
+    /// What is wrong with it and its tools.
+    pub(crate) problems: Vec<Problem>,
+    /// How many of its tools can't be used, or it itself.
+    pub(crate) set_aside: usize,
 }
 
 /// What the code of a module declares as tools that can be registered, and what is wrong with the others.
@@ -131,26 +143,29 @@ pub(super) fn found_of(
     module: &ScriptModule,
     tools: Vec<Declared>,
     made: impl Fn(ModuleTool) -> ScriptTool,
-) -> (Vec<Found>, Vec<Problem>) {
+) -> OfModule {
     let from = ManifestText { text: module.text(), folder: &module.name, path: &module.shown, owner };
-    let (mut found, mut problems) = (Vec::new(), Vec::new());
+    let mut all = OfModule::default();
     for Declared { data, functions } in tools {
         match declared(&from, data) {
             Ok((spec, warnings)) => {
-                problems.extend(warnings);
+                all.problems.extend(warnings);
                 let name = spec.name.to_string();
                 let line = line_of(module.text(), &name);
-                found.push(Found {
+                all.found.push(Found {
                     tool: Arc::new(made(ModuleTool { spec, name, functions })),
                     hash: Arc::clone(&module.hash),
                     path: module.shown.clone(),
                     line,
                 });
             }
-            Err(faults) => problems.extend(faults),
+            Err(faults) => {
+                all.problems.extend(faults);
+                all.set_aside += 1;
+            }
         }
     }
-    (found, problems)
+    all
 }
 
 /// What is wrong with a module, at its place.

@@ -11,11 +11,15 @@ use haft_core::{PathArg, RealPath};
 use haft_os::host;
 use haft_runtime::{
     Problem, RegisterError,
-    source::command::{CommandRoot, CommandTool, load_folder},
+    source::{
+        Found,
+        command::{CommandRoot, CommandTool, load_folder},
+    },
 };
 use haft_script::{Discovered, SOURCE_ENDINGS, ScriptModule, discover, load_module};
 use serde_json::json;
 use std::{
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -31,6 +35,8 @@ struct Findings {
     /// Folders that can't be used, or whose tool can't.
     set_aside: usize,
     usable: Vec<String>,
+    /// Whose tools of modules were looked at, by their names, with what they are made of.
+    modules: BTreeMap<(String, Arc<str>), Arc<str>>,
 }
 
 /// `haft check`.
@@ -95,8 +101,9 @@ enum Thing {
 
 /// The command folders and modules to check.
 fn things(app: &App, tools: &Tools, what: Option<&str>) -> anyhow::Result<Vec<Thing>> {
-    if let Some(module) = one_named(app, tools, what)? {
-        return Ok(vec![Thing::Module(module)]);
+    let named = named(app, tools, what)?;
+    if !named.is_empty() {
+        return Ok(named.into_iter().map(Thing::Module).collect());
     }
     let modules = modules(app, tools, what)?;
     let folders = match targets(app, tools, what) {
@@ -123,17 +130,27 @@ fn extensions(tools: &Tools, what: Option<&str>) -> anyhow::Result<Vec<(String, 
 
 /// What was found when the extension was loaded.
 fn one_extension(tools: &Tools, owner: &str, findings: &mut Findings) {
-    let problems = tools.catalogue.problems().into_iter().filter(|problem| problem.source == owner);
-    let problems: Vec<Problem> = problems.collect();
+    findings
+        .problems
+        .extend(tools.catalogue.problems().into_iter().filter(|problem| problem.source == owner));
     let snapshot = tools.catalogue.snapshot();
     let usable: Vec<String> = snapshot
         .offers()
         .filter(|offer| offer.owner.as_ref() == owner)
         .map(|offer| offer.name.to_string())
         .collect();
-    findings.set_aside += usize::from(usable.is_empty() && !problems.is_empty());
+    let brought = tools.brought().into_iter().find(|extension| extension.owner == owner);
+    findings.set_aside += match &brought {
+        Some(extension) if !extension.is_broken => extension.declared.saturating_sub(usable.len()),
+        // What it tightened may still hold; it itself can't be used.
+        _ => 1,
+    };
     findings.usable.extend(usable);
-    findings.problems.extend(problems);
+    for root in brought.iter().flat_map(|extension| &extension.roots) {
+        for (root, name) in all(root) {
+            one(tools, &root, &name, findings);
+        }
+    }
 }
 
 /// The folders to check, each with its root.
@@ -177,23 +194,24 @@ fn targets(app: &App, tools: &Tools, what: Option<&str>) -> anyhow::Result<Vec<(
 /// A module, or why it can't be read, with the folder of tools that it is in.
 type Module = (CommandRoot, Result<ScriptModule, Problem>);
 
-/// The one module that is named, or that a path leads to.
-fn one_named(app: &App, tools: &Tools, what: Option<&str>) -> anyhow::Result<Option<Module>> {
-    let Some(what) = what else { return Ok(None) };
+/// The modules of that name, of which there may be one in each root and of each ending, or the one that a path leads to.
+fn named(app: &App, tools: &Tools, what: Option<&str>) -> anyhow::Result<Vec<Module>> {
+    let Some(what) = what else { return Ok(Vec::new()) };
     let is_name = !what.contains('/') && what != "." && what != "..";
-    let mut named = tools.roots().into_iter().filter(|_| is_name).flat_map(|root| modules_in(tools, &root));
+    let of_roots = tools.roots().into_iter().filter(|_| is_name).flat_map(|root| modules_in(tools, &root));
     let is_meant = |(_, module): &Module| module.as_ref().is_ok_and(|module| module.name == what);
-    if let Some(module) = named.find(is_meant) {
-        return Ok(Some(module));
+    let meant: Vec<Module> = of_roots.filter(is_meant).collect();
+    if !meant.is_empty() {
+        return Ok(meant);
     }
-    let Some(path) = host::real_path(&host::current_dir()?.join(what)) else { return Ok(None) };
+    let Some(path) = host::real_path(&host::current_dir()?.join(what)) else { return Ok(Vec::new()) };
     if is_other_file(&path) || has_manifest(&path) {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let shown = path.strip_prefix(&app.workspace).unwrap_or(&path).to_string_lossy().into_owned();
     let at = tools.files().resolve(&PathArg(path.to_string_lossy().into_owned()))?;
     let root = root_at(app, tools, path.parent().unwrap_or(&path))?;
-    Ok(read(tools, &root, (&at, &shown)).map(|module| (root, module)))
+    Ok(read(tools, &root, (&at, &shown)).map(|module| (root, module)).into_iter().collect())
 }
 
 /// All modules of the folders of tools in use, or of those at a path.
@@ -264,27 +282,38 @@ fn one_module(
         }
     };
     let owner = owner_of(root);
-    let before = findings.usable.len();
-    for (found, problems) in tools.scripts().found(&owner, vec![module]) {
-        findings.problems.extend(problems);
-        for found in found {
+    for module in tools.scripts().found(&owner, vec![module]) {
+        findings.problems.extend(module.problems);
+        findings.set_aside += module.set_aside;
+        let mut names = BTreeSet::new();
+        for found in module.found {
             let name = found.tool.spec().model_name();
-            let taken = match tools.catalogue.snapshot().get(&name) {
-                Some(offer) if offer.owner.as_ref() == owner => None,
-                Some(offer) => {
-                    Some(RegisterError::Taken { tool: name.to_string(), owner: offer.owner.to_string() })
-                }
-                None => tools.catalogue.register(Arc::clone(&found.tool), &owner).err(),
-            };
-            match taken {
+            let key = (owner.clone(), Arc::clone(&name));
+            let before = findings.modules.insert(key, Arc::clone(&found.hash));
+            let is_second = !names.insert(Arc::clone(&name)) || before.is_some_and(|hash| hash != found.hash);
+            match refused(tools, &owner, &found).or_else(|| is_second.then(|| found.twice(&owner, &name))) {
                 None => findings.usable.push(name.to_string()),
-                Some(error) => findings.problems.push(found.refused(&owner, &error)),
+                Some(problem) => {
+                    findings.problems.push(problem);
+                    findings.set_aside += 1;
+                }
             }
         }
     }
-    if findings.usable.len() == before {
-        findings.set_aside += 1;
-    }
+}
+
+/// Why a module's tool isn't the one of its name.
+fn refused(tools: &Tools, owner: &str, found: &Found) -> Option<Problem> {
+    let name = found.tool.spec().model_name();
+    let error = match tools.catalogue.snapshot().get(&name) {
+        // That of another file of the same folder, or of this one before its last change.
+        Some(offer) if offer.owner.as_ref() == owner => {
+            return (offer.hash.as_ref() != Some(&found.hash)).then(|| found.twice(owner, &name));
+        }
+        Some(offer) => RegisterError::Taken { tool: name.to_string(), owner: offer.owner.to_string() },
+        None => tools.catalogue.register(Arc::clone(&found.tool), owner).err()?,
+    };
+    Some(found.refused(owner, &error))
 }
 
 /// The known root of that path, or one made for it.

@@ -65,7 +65,8 @@ pub(super) fn explain(app: &App, typed: &Typed, flags: ExplainFlags) -> anyhow::
         live.close().await;
         let spec = spec_of(&live.session.snapshot(), &typed.tool);
         let text = typed.text(spec.as_deref())?;
-        let mut explained = live.executor.explain(&live.session, &Request::new(typed.tool.as_str(), text));
+        let request = Request::new(typed.tool.as_str(), text);
+        let mut explained = live.executor.explained(&live.session, &request).await;
         explained.reason = with_damage(explained.reason, &explained.trace, &app.problems);
         if flags.all {
             explained.trace = with_silent(explained.trace);

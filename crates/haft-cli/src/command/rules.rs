@@ -128,7 +128,7 @@ fn judged(mut app: App, file: RuleFile) -> anyhow::Result<Vec<Judged>> {
             policy.mode = example.mode.unwrap_or(usual);
             live.session.set_policy(policy);
             let request = Request::new(example.tool.as_str(), example.input.to_string());
-            let explained = live.executor.explain(&live.session, &request);
+            let explained = live.executor.explained(&live.session, &request).await;
             all.push(Judged {
                 fault: fault(&example, &explained),
                 gate: gate(&explained),

@@ -1,14 +1,14 @@
-//! `haft test`: a tool's examples, each run through the whole call path.
+//! `haft test`: the examples of a tool, or of all tools of an extension, each run through the whole call path.
 
 use super::{Interrupts, block_on, call::spec_of};
 use crate::{
-    app::App,
+    app::{App, Brought, Live},
     print,
     status::Status,
     terminal::{YesApprover, bad, clean, good},
     trouble::Trouble,
 };
-use haft_core::{Ended, Request};
+use haft_core::{Ended, Request, Spec};
 use serde_json::{Value, json};
 use std::{fmt::Write, sync::Arc};
 
@@ -18,7 +18,7 @@ const SHOWN_MAX_CHARS: usize = 400;
 /// `haft test`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct TestArgs {
-    /// The tool's name
+    /// The tool's name, or an extension's: then all its tools
     pub(crate) tool: String,
     /// Print JSON
     #[arg(long)]
@@ -28,34 +28,40 @@ pub(crate) struct TestArgs {
 /// Runs the examples; whoever runs this has said yes to them.
 ///
 /// # Errors
-/// There is no such tool, or the session can't be opened.
+/// There is no such tool and no such extension, or the session can't be opened.
 pub(super) fn test(app: &App, args: &TestArgs) -> anyhow::Result<Status> {
     block_on(async {
         let live = app.live(&app.session_name("test"), Arc::new(YesApprover))?;
         live.meet_for(&args.tool).await;
-        let spec = spec_of(&live.session.snapshot(), &args.tool).ok_or_else(|| {
-            let fix =
-                "run `haft tools` to see which there are, and `haft tools --problems` for those set aside";
-            Trouble::usage(format!("there is no tool \"{}\"", args.tool), fix)
-        })?;
+        let tools = meant(&live, &args.tool)?;
+        let is_one = matches!(&tools[..], [(name, _)] if **name == *args.tool);
         let mut interrupts = Interrupts::listen()?;
         let (mut passed, mut failed, mut rows) = (0_usize, 0_usize, Vec::new());
-        for (index, example) in spec.examples.iter().enumerate() {
-            let number = index + 1;
-            let request = Request::new(args.tool.as_str(), example.input.to_string());
-            let ended = interrupts.until_ended(live.executor.submit(&live.session, request)).await;
-            let fault = fault(&ended, &example.expect);
-            match &fault {
-                None => passed += 1,
-                Some(_) => failed += 1,
-            }
-            if args.json {
-                rows.push(json!({"example": number, "input": example.input, "passed": fault.is_none(), "fault": fault}));
-            } else {
-                let word = if fault.is_none() { good("pass") } else { bad("fail") };
-                print::line(&format!("{word} {number}: {}", clean(&example.input.to_string())));
-                if let Some(fault) = fault {
-                    print::line(&format!("  {}", clean(&fault).replace('\n', "\n  ")));
+        for (tool, spec) in &tools {
+            let shown = if is_one { String::new() } else { format!("{tool} ") };
+            for (index, example) in spec.examples.iter().enumerate() {
+                let number = index + 1;
+                let request = Request::new(&**tool, example.input.to_string());
+                let ended = interrupts.until_ended(live.executor.submit(&live.session, request)).await;
+                let fault = fault(&ended, &example.expect);
+                match &fault {
+                    None => passed += 1,
+                    Some(_) => failed += 1,
+                }
+                if args.json {
+                    rows.push(json!({
+                        "tool": tool,
+                        "example": number,
+                        "input": example.input,
+                        "passed": fault.is_none(),
+                        "fault": fault,
+                    }));
+                } else {
+                    let word = if fault.is_none() { good("pass") } else { bad("fail") };
+                    print::line(&format!("{word} {shown}{number}: {}", clean(&example.input.to_string())));
+                    if let Some(fault) = fault {
+                        print::line(&format!("  {}", clean(&fault).replace('\n', "\n  ")));
+                    }
                 }
             }
         }
@@ -63,17 +69,43 @@ pub(super) fn test(app: &App, args: &TestArgs) -> anyhow::Result<Status> {
         live.close().await;
         if args.json {
             print::json(&json!({"tool": args.tool, "passed": passed, "failed": failed, "examples": rows}))?;
-        } else if spec.examples.is_empty() {
-            print::line(&format!(
-                "{} has no examples; add some: \"examples\": [{{\"input\": {{…}}, \"expect\": …}}]",
-                args.tool
-            ));
-        }
-        if !args.json {
+        } else {
+            for (tool, _) in tools.iter().filter(|(_, spec)| spec.examples.is_empty()) {
+                print::line(&format!(
+                    "{tool} has no examples; add some: \"examples\": [{{\"input\": {{…}}, \"expect\": …}}]"
+                ));
+            }
             print::line(&format!("{passed} passed, {failed} failed"));
         }
         Ok(if failed == 0 { Status::Completed } else { Status::Failed })
     })
+}
+
+/// The tools that a name means: those of the extension of that name, with the one that is called so, or that one alone.
+fn meant(live: &Live, name: &str) -> Result<Vec<(Arc<str>, Arc<Spec>)>, Trouble> {
+    let snapshot = live.session.snapshot();
+    // Somebody else's tool of that name is meant where there is one.
+    let is_meant = |extension: &Brought| snapshot.get(name).is_none_or(|offer| extension.owns(&offer.owner));
+    let mut extensions = live.tools.brought().into_iter();
+    let named = extensions.find(|extension| extension.folder.file_name() == name).filter(is_meant);
+    if let Some(extension) = named {
+        let own = snapshot.offers().filter(|offer| extension.owns(&offer.owner));
+        let own: Vec<_> = own.map(|offer| (Arc::clone(&offer.name), Arc::clone(offer.spec()))).collect();
+        if own.is_empty() {
+            let what = format!("the extension \"{name}\" has no tool that can be used");
+            return Err(Trouble::usage(what, format!("run `haft check {name}` to see why")));
+        }
+        return Ok(own);
+    }
+    if let Some(spec) = spec_of(&snapshot, name) {
+        return Ok(vec![(name.into(), spec)]);
+    }
+    if live.tools.extensions().iter().any(|(_, folder)| folder.file_name() == name) {
+        let what = format!("the extension \"{name}\" can't be used");
+        return Err(Trouble::usage(what, format!("run `haft check {name}` to see why")));
+    }
+    let fix = "run `haft tools` to see which there are, and `haft tools --problems` for those set aside";
+    Err(Trouble::usage(format!("there is no tool and no extension \"{name}\""), fix))
 }
 
 /// What isn't as expected.

@@ -1,13 +1,24 @@
-//! `haft trust`: marks the workspace as the user's own.
+//! `haft trust`: marks the workspace as the user's own, with the extensions and hooks that it brings now.
 
-use crate::{app::App, print, status::Status, terminal::exact_line};
+use crate::{
+    app::{App, Brought, ExtensionStanding, WORKSPACE_ROOTS, approved},
+    print,
+    status::Status,
+    terminal::exact_line,
+};
 use haft_os::host;
 use haft_runtime::hooks::{Handler, Hook};
-use serde_json::json;
+use haft_script::SOURCE_ENDINGS;
+use serde_json::{Value, json};
+use std::{collections::BTreeSet, path::Path};
 
 /// How many of the workspace's hooks are listed, and how much of each.
 const HOOKS_MAX: usize = 50;
 const HOOK_SHOWN_CHARS: usize = 200;
+/// How much of a hash people compare.
+const HASH_SHOWN_CHARS: usize = 12;
+/// What lies in a folder of tools without being one.
+const NO_TOOLS: [&str; 1] = ["node_modules"];
 
 /// `haft trust`.
 #[derive(Debug, Clone, clap::Args)]
@@ -23,12 +34,20 @@ pub(crate) struct TrustArgs {
 /// Sets the mark, or takes it back.
 ///
 /// # Errors
-/// The trust file is damaged or can't be written.
+/// The trust file is damaged or can't be written; the tools can't be read.
 pub(super) fn trust(app: &App, args: &TrustArgs) -> anyhow::Result<Status> {
     let trusted = !args.revoke;
     let files = files(app);
     let hooks = app.workspace_hooks();
-    app.trust.set_trusted(trusted)?;
+    if !trusted {
+        // Whatever else can't be read.
+        app.trust.set_trusted(false)?;
+    }
+    let mut extensions = app.tools()?.brought();
+    extensions.retain(|extension| extension.standing != ExtensionStanding::Own);
+    if trusted {
+        app.trust.trust(&approved_now(app, &hooks, &extensions))?;
+    }
     if args.json {
         print::json(&json!({
             "workspace": app.place.workspace,
@@ -36,6 +55,7 @@ pub(super) fn trust(app: &App, args: &TrustArgs) -> anyhow::Result<Status> {
             "file": app.trust.path(),
             "enables": files,
             "hooks": hooks.iter().map(shown).collect::<Vec<String>>(),
+            "extensions": extensions.iter().map(as_json).collect::<Vec<Value>>(),
         }))?;
         return Ok(Status::Completed);
     }
@@ -47,11 +67,16 @@ pub(super) fn trust(app: &App, args: &TrustArgs) -> anyhow::Result<Status> {
             "{workspace} is no longer trusted. Only its deny and ask rules count; this doesn't:"
         ));
     }
-    if files.is_empty() {
-        print::line("  (the workspace brings no settings and no tools so far)");
+    if files.is_empty() && extensions.is_empty() {
+        print::line("  (the workspace brings no settings, no tools and no extensions so far)");
     }
     for file in &files {
-        print::line(&format!("  {file}"));
+        print::line(&format!("  {}", exact_line(file)));
+    }
+    for extension in &extensions {
+        for line in lines_of(extension) {
+            print::line(&format!("  {line}"));
+        }
     }
     print::line(COUNTS);
     if !hooks.is_empty() {
@@ -65,6 +90,10 @@ pub(super) fn trust(app: &App, args: &TrustArgs) -> anyhow::Result<Status> {
         print::line(&format!("  and {further} more"));
     }
     if trusted {
+        print::line(
+            "Hooks and extensions count as they are now: one that changes, or comes later, only denies and asks until \
+             you run this again.",
+        );
         print::line("Take it back with: haft trust --revoke");
     }
     Ok(Status::Completed)
@@ -82,6 +111,7 @@ fn shown(hook: &Hook) -> String {
         Handler::Http(endpoint) => format!("sends to {}", endpoint.url),
         Handler::Broken(why) => format!("can't be read: {why}"),
         Handler::Rust(_) => "runs inside".to_owned(),
+        Handler::Held => "is held back".to_owned(),
     };
     let text: String = does.chars().take(HOOK_SHOWN_CHARS).collect();
     let text = exact_line(&text);
@@ -94,10 +124,60 @@ fn shown(hook: &Hook) -> String {
 fn files(app: &App) -> Vec<String> {
     let settings = [".haft/config.toml", ".haft/config.local.toml"].map(|at| app.workspace.join(at));
     let settings = settings.into_iter().filter(|path| host::is_file(path));
-    let tools = [".haft/tools", ".pequenin/tools"].map(|at| app.workspace.join(at));
+    let tools = WORKSPACE_ROOTS.map(|at| app.workspace.join(at));
     let tools = tools.into_iter().flat_map(|root| {
         let names = host::folder_names(&root).unwrap_or_default();
-        names.into_iter().map(move |name| root.join(name)).filter(|folder| host::is_folder(folder))
+        let names =
+            names.into_iter().filter(|name| !name.starts_with('.') && !NO_TOOLS.contains(&name.as_str()));
+        names.map(move |name| root.join(name)).filter(|path| host::is_folder(path) || is_module(path))
     });
     settings.chain(tools).map(|path| path.to_string_lossy().into_owned()).collect()
+}
+
+/// Whether a file may export tools.
+fn is_module(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    host::is_file(path) && ending.is_some_and(|ending| SOURCE_ENDINGS.contains(&ending))
+}
+
+/// What counts in full from now on, as it is now.
+fn approved_now(app: &App, hooks: &[Hook], extensions: &[Brought]) -> BTreeSet<String> {
+    let hooks = hooks.iter().map(|hook| approved::of_hook(hook, &app.workspace));
+    let extensions = extensions.iter().filter(|extension| !extension.is_broken).filter_map(|extension| {
+        Some(approved::of_extension(extension.folder.file_name(), extension.hash.as_deref()?))
+    });
+    hooks.chain(extensions).collect()
+}
+
+/// An extension with what it is let do, a line each.
+fn lines_of(extension: &Brought) -> Vec<String> {
+    let path = exact_line(&extension.folder.absolute());
+    let state = match (&extension.hash, extension.is_broken) {
+        (_, true) => " (it can't be used as it is, and isn't approved)".to_owned(),
+        (Some(hash), false) => {
+            format!(" ({})", hash.chars().take(HASH_SHOWN_CHARS).collect::<String>())
+        }
+        (None, false) => String::new(),
+    };
+    let listed = |what: &str, all: &[String]| {
+        let all: Vec<String> = all.iter().map(|one| exact_line(one)).collect();
+        (!all.is_empty()).then(|| format!("  {what}: {}", all.join(", ")))
+    };
+    let details = [
+        listed("hooks", &extension.hooks),
+        listed("tools of others", &extension.changes),
+        listed("permissions", &extension.permissions),
+    ];
+    std::iter::once(format!("{path}{state}")).chain(details.into_iter().flatten()).collect()
+}
+
+fn as_json(extension: &Brought) -> Value {
+    json!({
+        "folder": extension.folder.absolute(),
+        "hash": extension.hash,
+        "approvable": !extension.is_broken,
+        "hooks": extension.hooks,
+        "changes": extension.changes,
+        "permissions": extension.permissions,
+    })
 }

@@ -63,6 +63,8 @@ fn tokens_are_counted_by_tool_and_in_sum() {
     let sent = tools.iter().filter(|tool| tool["sent"] == true);
     assert_eq!(counted["direct"], sent.map(|tool| tool["tokens"].as_u64().unwrap()).sum::<u64>());
     assert_eq!(counted["limits"]["direct"], 1_500);
+    let listed = counted["listed"].as_u64().unwrap();
+    assert!((1..=2_000).contains(&listed), "what lists the others is counted by itself: {counted}");
 }
 
 #[test]

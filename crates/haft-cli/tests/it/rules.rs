@@ -60,6 +60,33 @@ fn trusting_says_what_starts_to_count_and_lists_the_hooks() {
 }
 
 #[test]
+fn a_hook_that_isnt_as_it_was_trusted_is_not_run_and_what_it_guards_is_refused() {
+    let place = Place::new();
+    place.write("a.txt", "text\n");
+    let hook = |line: &str| format!("[[hooks.PreToolUse]]\nmatcher = \"read\"\ncommand = \"{line}\"\n");
+    place.write(".haft/config.toml", &hook("sh .haft/guard.sh"));
+    place.write(".haft/guard.sh", "exit 0\n");
+    let read = ["call", "read", r#"{"path":"a.txt"}"#];
+    place.run(&["trust"]).with(0);
+    place.run(&read).with(0);
+    let changes = [
+        (hook("sh .haft/guard.sh"), "touch ran\n", "a file that it runs"),
+        (hook("touch ran"), "exit 0\n", "another line"),
+    ];
+    for (settings, script, what) in changes {
+        place.write(".haft/config.toml", &settings);
+        place.write(".haft/guard.sh", script);
+        let denied = place.run(&read).with(3);
+        assert!(denied.err.contains("haft trust") && place.read("ran").is_none(), "{what}: {denied:?}");
+        let listed = place.run(&["tools", "--problems"]).with(0).out;
+        assert!(listed.contains("isn't as it was when the workspace was trusted"), "{what}: {listed}");
+    }
+    place.run(&["trust"]).with(0);
+    place.run(&read).with(0);
+    assert!(place.read("ran").is_some());
+}
+
+#[test]
 fn the_workspaces_settings_are_never_written_by_a_tool() {
     let place = Place::new();
     for at in [".haft/config.toml", ".haft/config.local.toml"] {

@@ -221,6 +221,34 @@ fn what_a_tool_began_is_finished_and_what_it_returns_is_bounded() {
 }
 
 #[test]
+fn hooks_and_rules_for_read_and_fetch_hold_for_what_scripts_reach_by_ctx() {
+    let place = Place::new();
+    place.write("a.txt", "one\n");
+    let reads = "return await ctx.readFile(input.path)";
+    lent(&place, "reads", "capabilities: ['fs.read'],", reads);
+    let fetches = "return await ctx.fetch('https://example.com/')";
+    lent(&place, "fetches", "capabilities: ['net.outbound'],", fetches);
+    for names in ["haft", "claude-code"] {
+        place.write_home(
+            "config.toml",
+            &format!(
+                "[[hooks.PreToolUse]]\nmatcher = \"Read\"\nnames = \"{names}\"\n\
+                 command = \"cat > heard; echo not that one >&2; exit 2\"\n"
+            ),
+        );
+        assert!(failed(&place, "reads", &json!({"path": "a.txt"})).contains("not that one"), "{names}");
+        let heard: Value = serde_json::from_str(&place.read("heard").unwrap()).unwrap();
+        let expected = if names == "haft" { "read" } else { "Read" };
+        assert_eq!(heard["tool_name"], expected, "{heard}");
+    }
+    for rule in ["fetch", "fetch(domain:example.com)", "WebFetch"] {
+        place.write_home("config.toml", &format!("[permissions]\ndeny = [\"{rule}\"]\n"));
+        let said = failed(&place, "fetches", &json!({}));
+        assert!(said.contains("denied") && said.contains(rule), "{rule}: {said}");
+    }
+}
+
+#[test]
 fn a_tool_that_states_its_effects_reaches_those_and_no_others() {
     let place = Place::new();
     place.write("a.txt", "one\n");
@@ -263,6 +291,12 @@ fn a_tool_has_its_own_word_on_an_input() {
     let asked = place.run(&["call", "picky", "{\"n\": 1}"]).with(3);
     assert!(asked.err.contains("one is odd"), "{asked:?}");
     assert!(call(&place, "picky", &json!({"n": 2})).with(3).out.contains("two is too much"));
+    for (n, verdict, says) in [(0, "allow", ""), (1, "ask", "one is odd"), (2, "deny", "two is too much")] {
+        let explained =
+            place.run(&["explain", "--json", "picky", &json!({"n": n}).to_string()]).with(0).json();
+        assert_eq!(explained["verdict"], verdict, "{explained}");
+        assert!(explained["reason"].as_str().unwrap().contains(says), "{explained}");
+    }
 }
 
 #[test]
@@ -361,7 +395,23 @@ fn each_bad_module_is_named_with_its_line_and_the_others_work() {
     assert_eq!(given(&place, "good", &json!({})), "fine");
     let checked = place.run(&["check", "--json", ".haft/tools/syntax.ts"]).with(1).json();
     assert_eq!((&checked["usable"], &checked["setAside"]), (&json!([]), &json!(1)));
-    place.run(&["check", "good"]).with(0);
+    let all = place.run(&["check"]).with(1).out;
+    assert!(all.contains("two tools named \"good\""), "{all}");
+}
+
+#[test]
+fn checking_tells_of_two_files_with_tools_of_one_name() {
+    let place = Place::new();
+    let tool = "export default { name: 'dup', description: 'd', execute: () => 1 };\n";
+    for at in [".haft/tools/dup.js", ".haft/tools/dup.ts", ".pequenin/tools/dup.ts"] {
+        place.write(at, &format!("{tool}// {at}\n"));
+    }
+    for words in [&["check", "--json"][..], &["check", "--json", "dup"]] {
+        let checked = place.run(words).with(1).json();
+        assert_eq!((&checked["usable"], &checked["setAside"]), (&json!(["dup"]), &json!(2)), "{checked}");
+        let told = checked["problems"].to_string();
+        assert!(told.contains("two tools named") && told.contains("already registered by"), "{told}");
+    }
 }
 
 #[test]

@@ -30,9 +30,9 @@ fn weigh(value: &Value, room: usize) -> Option<usize> {
     match value {
         Value::String(text) => room.checked_sub(text.len()),
         Value::Array(items) => items.iter().try_fold(room, |room, item| weigh(item, room)),
-        Value::Object(fields) => fields
-            .iter()
-            .try_fold(room, |room, (name, value)| weigh(value, room.checked_sub(name.len())?)),
+        Value::Object(fields) => {
+            fields.iter().try_fold(room, |room, (name, value)| weigh(value, room.checked_sub(name.len())?))
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => Some(room),
     }
 }

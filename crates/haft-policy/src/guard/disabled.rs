@@ -17,7 +17,10 @@ impl Guard for Disabled {
         let reason = if !subject.spec.enabled {
             format!("the tool {tool} is disabled; enable it first")
         } else if subject.permission == Permission::Deny || subject.spec.permission() == Permission::Deny {
-            format!("the tool {tool} declares the permission deny; no rule can allow it")
+            match &subject.asked_by {
+                Some(by) => format!("{by} denies the tool {tool}; no rule can allow it"),
+                None => format!("the tool {tool} declares the permission deny; no rule can allow it"),
+            }
         } else if !policy.enables(&subject.spec, tool) {
             format!("the tool {tool} isn't among the tools enabled for this session")
         } else if let Some(capability) =

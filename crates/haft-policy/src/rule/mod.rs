@@ -22,6 +22,7 @@ use haft_core::{RealPath, Risk, Spec, Why};
 use param::{HostPattern, ParamPattern};
 use path::PathPattern;
 pub(crate) use tool::ToolPattern;
+pub use tool::stands_for;
 
 /// Which list a rule stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -9,6 +9,20 @@ const READERS: [&str; 4] = ["read", "glob", "grep", "tree"];
 /// The built-in tools that a rule for `edit` covers by name.
 const WRITERS: [&str; 5] = ["write", "edit", "patch", "replace", "notebook_edit"];
 
+/// Built-in tools that do another one's work for scripts, each with the small names of that one: what is said of the one
+/// holds for the other.
+const FORMS: [(&str, &[&str]); 2] = [("script_read", &["read"]), ("script_fetch", &["fetch", "webfetch"])];
+
+/// The built-in tool whose work a built-in tool of that name does for scripts: rules and hooks that are about the one are
+/// about the other too.
+pub fn stands_for(tool: &str) -> Option<&'static str> {
+    names_stood_for(tool).first().copied()
+}
+
+fn names_stood_for(tool: &str) -> &'static [&'static str] {
+    FORMS.iter().find(|(form, _)| *form == tool).map_or(&[], |(_, names)| names)
+}
+
 /// A kind of tool that a rule means by one tool's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {
@@ -96,6 +110,12 @@ impl ToolPattern {
     pub(super) fn names_tool_of(&self, subject: &Subject, strict: bool) -> bool {
         self.names(&subject.tool, &subject.spec, !strict || subject.is_core())
             || ((!strict || subject.is_core()) && self.names_family_member(&subject.tool))
+            || (subject.is_core() && self.names_other_form(&subject.tool))
+    }
+
+    /// Whether the pattern names the tool whose work this one does.
+    fn names_other_form(&self, tool: &str) -> bool {
+        names_stood_for(tool).iter().any(|name| self.name.matches(name) || self.alias.matches(name))
     }
 
     /// Whether the whole call is covered: by the tool's name, or by what the call does.
@@ -163,6 +183,27 @@ mod tests {
                 assert_eq!(found == Match::Yes, expected, "{text} {action:?} {}", subject.tool);
                 assert_ne!(found, Match::Maybe, "{text}");
             }
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_a_tool_holds_for_its_form_for_scripts() {
+        let fetches = |tool: &str| {
+            let effects = Effects::Only(vec![Touch::Host("example.com".into())]);
+            crate::sample::subject(tool, effects)
+        };
+        let strange = crate::Subject { owner: "somebody".into(), ..fetches("script_fetch") };
+        for text in ["fetch", "WebFetch", "fetch(domain:example.com)", "script_fetch"] {
+            for action in [Allow, Deny] {
+                assert_eq!(rule(action, text).matches(&fetches("script_fetch")), Match::Yes, "{text}");
+                assert_eq!(rule(action, text).matches(&fetches("other")), Match::No, "{text}");
+            }
+        }
+        assert_eq!(rule(Allow, "fetch").matches(&strange), Match::No, "anybody may call a tool so");
+        let reads = crate::Subject { tool: "script_read".into(), ..reading("/w/a") };
+        for text in ["read", "Read", "read(param.path=a)"] {
+            let subject = crate::Subject { input: serde_json::json!({"path": "a"}).into(), ..reads.clone() };
+            assert_eq!(rule(Deny, text).matches(&subject), Match::Yes, "{text}");
         }
     }
 

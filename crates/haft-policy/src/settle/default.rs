@@ -34,7 +34,11 @@ impl Settler for ByTool {
                 format!("{tool} declares that it runs without a question"),
             )),
             Permission::Confirm | Permission::Deny => {
-                Settlement::Ask(Why::new(self.name(), format!("{tool} declares that it asks first")))
+                let reason = match &subject.asked_by {
+                    Some(by) => format!("{by} has {tool} ask first"),
+                    None => format!("{tool} declares that it asks first"),
+                };
+                Settlement::Ask(Why::new(self.name(), reason))
             }
         })
     }
@@ -44,10 +48,11 @@ impl Settler for ByTool {
 mod tests {
     use crate::{
         Action::Deny,
-        Mode,
+        Mode, Verdict, judge,
         sample::{bash, policy, reading, verdict},
     };
-    use haft_core::Effects;
+    use haft_core::{Effects, Permission};
+    use std::sync::Arc;
 
     #[test]
     fn a_tool_that_states_nothing_is_asked_as_a_whole_where_paths_are_guarded() {
@@ -55,6 +60,15 @@ mod tests {
         unstated.effects = Effects::Everything;
         assert_eq!(verdict(&unstated, &policy(Mode::Default, &[])), "allow");
         assert_eq!(verdict(&unstated, &policy(Mode::Default, &[(Deny, "read(secret/**)")])), "ask");
+    }
+
+    #[test]
+    fn who_has_a_tool_ask_is_named() {
+        let mut subject = reading("/w/a");
+        (subject.permission, subject.asked_by) = (Permission::Confirm, Some("extension:guard".into()));
+        let policy = policy(Mode::Default, &[]);
+        let Verdict::Ask(whys) = judge(&subject, &[Arc::new(policy)]).verdict else { panic!("it asks") };
+        assert_eq!(whys[0].reason, "extension:guard has read ask first");
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub struct Offer {
     pub tool: Arc<dyn AnyTool>,
     /// Hash of definition and content, for tools that aren't built in.
     pub hash: Option<Arc<str>>,
+    /// Who has it ask more than it declares by itself, where somebody's wrapper does.
+    pub(crate) asked_by: Option<Arc<str>>,
     pub(crate) input: Arc<Checker>,
     pub(crate) output: Option<Arc<Checker>>,
     pub(crate) live: Arc<AtomicBool>,
@@ -64,6 +66,7 @@ impl Offer {
             owner: owner.into(),
             tool,
             hash,
+            asked_by: None,
             input: Arc::new(input),
             output,
             live: Arc::new(AtomicBool::new(true)),

@@ -34,6 +34,8 @@ pub enum Resolved<'a> {
 
 /// How many near names a model is shown.
 const NEAREST: usize = 3;
+/// What is longer is near to no name, and would take long to compare.
+const COMPARED_MAX_BYTES: usize = 256;
 
 impl Snapshot {
     pub(super) fn new(
@@ -111,6 +113,9 @@ impl Snapshot {
     }
 
     fn nearest(&self, name: &str) -> Vec<Arc<str>> {
+        if name.len() > COMPARED_MAX_BYTES {
+            return Vec::new();
+        }
         let mut scored: Vec<_> =
             self.offers.keys().map(|known| (strsim::jaro_winkler(known, name), known)).collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));

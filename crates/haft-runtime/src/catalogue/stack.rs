@@ -44,6 +44,7 @@ impl Wrapper {
     /// The wrapped offer, of the owner and the life of what it wraps.
     pub(super) fn around(&self, below: &Offer) -> Result<Offer, RegisterError> {
         let outer = (self.make)(Arc::clone(&below.tool));
+        let asks_more = outer.spec().permission() > below.spec().permission();
         let tightened = Tightened::new(Arc::clone(&below.tool), outer, self.opens)?;
         let mut offer = Offer::new(Arc::new(tightened), &below.owner, below.hash.clone())?;
         if offer.name != below.name {
@@ -51,6 +52,7 @@ impl Wrapper {
             return Err(RegisterError::Loosens { tool: below.name.to_string(), why });
         }
         offer.live = Arc::clone(&below.live);
+        offer.asked_by = if asks_more { Some(self.by.as_str().into()) } else { below.asked_by.clone() };
         Ok(offer)
     }
 }

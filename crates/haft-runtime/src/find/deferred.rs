@@ -9,6 +9,8 @@ use std::{collections::BTreeMap, fmt::Write, sync::Arc};
 pub(crate) const LOADED: &str = "loaded";
 /// Definitions that together cost more than this aren't all sent, where a tool leaves that to haft.
 const DIRECT_MAX_TOKENS: usize = 10_000;
+/// The part of a model's window that they may take, a tenth.
+const WINDOW_SHARE: u64 = 10;
 /// Most tokens of what is said about tools that aren't sent.
 const LISTED_MAX_TOKENS: usize = 2_000;
 /// Bytes of names and plain words in a token, at least: names of tools are cut finer than prose.
@@ -29,7 +31,16 @@ pub enum Deferral {
     Never,
 }
 
-impl Deferral {
+/// When definitions are sent to one model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Deferring {
+    /// When those are that leave it to haft.
+    pub deferral: Deferral,
+    /// How many tokens the model takes at all, where that is known.
+    pub window_tokens: Option<u64>,
+}
+
+impl Deferring {
     /// Whether a tool's definition goes with the first request.
     pub fn sends(self, offer: &Offer, snapshot: &Snapshot) -> bool {
         let spec = offer.spec();
@@ -48,20 +59,32 @@ impl Deferral {
         if offer.name.as_ref() != super::tool::NAME || !offer.is_core() {
             return prompt;
         }
+        let listed = self.listed(snapshot, denies);
+        if listed.is_empty() { prompt } else { format!("{prompt}\n{listed}") }
+    }
+
+    /// What `tool_search` tells of the tools that aren't sent unasked: at most about 2,000 tokens, however many there are.
+    pub fn listed(self, snapshot: &Snapshot, denies: &dyn Fn(&Offer) -> bool) -> String {
         let deferred = snapshot
             .offers()
             .filter(|other| is_loaded_on_demand(other) && !self.sends(other, snapshot) && !denies(other));
-        let listed = listing(deferred, |source| snapshot.about(source));
-        if listed.is_empty() { prompt } else { format!("{prompt}\n{listed}") }
+        listing(deferred, |source| snapshot.about(source))
     }
 
     /// Whether what is left to haft isn't sent.
     fn defers(self, snapshot: &Snapshot) -> bool {
-        match self {
-            Self::Always => true,
-            Self::Never => false,
-            Self::Auto => snapshot.tokens() > DIRECT_MAX_TOKENS,
+        match self.deferral {
+            Deferral::Always => true,
+            Deferral::Never => false,
+            Deferral::Auto => snapshot.tokens() > self.direct_max_tokens(),
         }
+    }
+
+    /// What all definitions together may cost and still be sent.
+    fn direct_max_tokens(self) -> usize {
+        let share =
+            self.window_tokens.map(|tokens| usize::try_from(tokens / WINDOW_SHARE).unwrap_or(usize::MAX));
+        share.unwrap_or(DIRECT_MAX_TOKENS).min(DIRECT_MAX_TOKENS)
     }
 }
 

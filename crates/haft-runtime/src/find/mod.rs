@@ -16,7 +16,7 @@ mod tool;
 mod weights;
 mod words;
 
-pub use deferred::Deferral;
+pub use deferred::{Deferral, Deferring};
 pub(crate) use deferred::{LOADED, load};
 pub use document::Document;
 pub use index::{Found, Hit, Ranking, ToolIndex};

@@ -75,7 +75,7 @@ impl Before {
         let new = run.said.input.take().filter(|new| !denies && *new != sent.input);
         match new {
             None => self.words.extend(run.word()),
-            Some(new) if run.hook.rewrite => {
+            Some(new) if run.hook.rewrites() => {
                 // What an earlier hook allowed is not what would run now.
                 self.words.retain(|word| word.action != Action::Allow);
                 self.words.extend(run.word());

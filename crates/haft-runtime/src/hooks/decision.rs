@@ -9,6 +9,9 @@ use haft_policy::{Action, HookWord};
 use serde::Serialize;
 use std::time::Duration;
 
+/// What is said of a hook that may only tighten and did more.
+const PASSED_OVER: &str = "what it allows or tells is passed over, since nobody approved it as it is";
+
 /// What a hook's run came to. Each way to fail has a name of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -59,6 +62,7 @@ impl HookOutcome {
     fn fix(self, handler: &Handler) -> &'static str {
         match (self, handler) {
             (_, Handler::Broken(_)) => "mend its declaration",
+            (_, Handler::Held) => "look at it, and run `haft trust` again if it is what you want",
             (Self::TimedOut, _) => "let it answer sooner, or raise its timeoutMs",
             (Self::SpawnFailed, Handler::Http(_)) => {
                 "check that something listens at its address, and that what its headers name is set"
@@ -93,8 +97,9 @@ impl<'h> HookRun<'h> {
     pub(super) fn new(hook: &'h Hook, reading: Reading, took: Duration) -> Self {
         let (outcome, said, reason, blocks) = match reading {
             Reading::Said(mut said) => {
+                let passed_over = hook.tightens_only && said.tighten();
                 let (outcome, reason) = match said.decision.take() {
-                    None => (HookOutcome::Nothing, None),
+                    None => (HookOutcome::Nothing, passed_over.then(|| PASSED_OVER.to_owned())),
                     Some((Action::Allow, reason)) => (HookOutcome::Allowed, reason),
                     Some((Action::Ask, reason)) => (HookOutcome::Asked, reason),
                     Some((Action::Deny, reason)) => (HookOutcome::Denied, reason),
@@ -221,6 +226,43 @@ mod tests {
             assert_eq!(run(OnError::Allow, trouble, false), None);
             assert_eq!(run(OnError::Allow, trouble, true), Some(Action::Deny));
         }
+    }
+
+    #[test]
+    fn one_that_may_only_tighten_does_nothing_else() {
+        let open = Hook::new(HookEvent::PreToolUse, Handler::Command("x".to_owned()));
+        let tight = Hook { tightens_only: true, ..open.clone() };
+        let said = |action| Said {
+            decision: Some((action, None)),
+            context: Some("do as I say".to_owned()),
+            output: Some(serde_json::json!("other")),
+            ..Said::default()
+        };
+        for (action, expected) in
+            [(Action::Allow, None), (Action::Ask, Some(Action::Ask)), (Action::Deny, Some(Action::Deny))]
+        {
+            let run = HookRun::new(&tight, Reading::Said(said(action)), Duration::ZERO);
+            assert_eq!(run.action(), expected);
+            assert!(run.said.context.is_none() && run.said.output.is_none());
+            let free = HookRun::new(&open, Reading::Said(said(action)), Duration::ZERO);
+            assert_eq!(free.action(), Some(action));
+            assert!(free.said.context.is_some() && free.said.output.is_some());
+        }
+        let run = HookRun::new(&tight, Reading::Said(said(Action::Allow)), Duration::ZERO);
+        assert!(run.step().reason.is_some_and(|reason| reason.contains("nobody approved it")));
+    }
+
+    #[test]
+    fn one_that_is_held_back_refuses_or_warns_as_declared() {
+        let held = |on_error| {
+            let hook = Hook { on_error, ..Hook::new(HookEvent::PreToolUse, Handler::Held) };
+            let reading = Reading::Trouble(Trouble::SpawnFailed, "y".to_owned(), false);
+            let run = HookRun::new(&hook, reading, Duration::ZERO);
+            (run.action(), run.text())
+        };
+        assert_eq!(held(OnError::Deny).0, Some(Action::Deny));
+        assert_eq!(held(OnError::Allow).0, None);
+        assert!(held(OnError::Deny).1.contains("run `haft trust` again"));
     }
 
     #[test]

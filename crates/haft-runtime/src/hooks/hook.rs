@@ -3,7 +3,8 @@
 use super::{HookEvent, HookOutcome, Matcher, Names, names::names_of};
 use haft_core::{BoxFuture, Credential, Failure, TraceStep};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::{fmt, sync::Arc, time::Duration};
 
 /// How long a hook may take unless its declaration says otherwise.
@@ -60,6 +61,8 @@ pub enum Handler {
     Rust(Arc<dyn HookHandler>),
     /// A declaration that can't be read: as good as a program that isn't there. The text says what is wrong.
     Broken(String),
+    /// A declaration of a workspace that isn't as it was when the user trusted that: nothing of it is run.
+    Held,
 }
 
 impl fmt::Debug for Handler {
@@ -69,6 +72,7 @@ impl fmt::Debug for Handler {
             Self::Http(endpoint) => f.debug_tuple("Http").field(endpoint).finish(),
             Self::Rust(_) => f.write_str("Rust(..)"),
             Self::Broken(text) => f.debug_tuple("Broken").field(text).finish(),
+            Self::Held => f.write_str("Held"),
         }
     }
 }
@@ -92,6 +96,9 @@ pub struct Hook {
     pub on_error: OnError,
     /// Whose names for tools, inputs and modes it knows.
     pub names: Names,
+    /// Whether only what it has against something counts: what it allows, tells the model or puts in the place of a
+    /// result is passed over.
+    pub tightens_only: bool,
     /// Where it was declared, `path:line`.
     pub source: Option<String>,
 }
@@ -108,8 +115,45 @@ impl Hook {
             rewrite: false,
             on_error: OnError::default_of(event, Names::Haft),
             names: Names::Haft,
+            tightens_only: false,
             source: None,
         }
+    }
+
+    /// The hook as one that isn't run before a person has looked at it; what it guards goes by its `on_error`.
+    #[must_use]
+    pub fn held(self) -> Self {
+        Self { handler: Handler::Held, ..self }
+    }
+
+    /// The hash of all that it declares; where that stands and what people call it is no part of it.
+    pub fn fingerprint(&self) -> String {
+        let handler = match &self.handler {
+            Handler::Command(line) => json!(["command", line]),
+            Handler::Http(Endpoint { url, headers }) => {
+                let headers: Vec<[String; 2]> =
+                    headers.iter().map(|(name, value)| [name.clone(), value.to_string()]).collect();
+                json!(["http", url, headers])
+            }
+            Handler::Rust(_) => json!(["rust"]),
+            Handler::Broken(why) => json!(["broken", why]),
+            Handler::Held => json!(["held"]),
+        };
+        let declared = json!([
+            self.event.name(),
+            self.matcher.to_string(),
+            handler,
+            u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX),
+            self.rewrite,
+            self.on_error,
+            self.names,
+        ]);
+        format!("{:x}", Sha256::digest(declared.to_string()))
+    }
+
+    /// Whether it may change the input.
+    pub(super) fn rewrites(&self) -> bool {
+        self.rewrite && !self.tightens_only
     }
 
     /// Whether it hears of a tool.
@@ -123,7 +167,11 @@ impl Hook {
 
     /// What `explain` says of a hook that would be heard.
     pub(crate) fn listed(&self) -> TraceStep {
-        let kind = if self.rewrite { "would be heard and may rewrite the input" } else { "would be heard" };
+        let kind = match (self.tightens_only, self.rewrite) {
+            (true, _) => "would be heard and may only tighten",
+            (false, true) => "would be heard and may rewrite the input",
+            (false, false) => "would be heard",
+        };
         self.step("matches", format!("{} {kind}", self.shown()))
     }
 
@@ -157,6 +205,7 @@ fn named(handler: &Handler) -> String {
         Handler::Http(endpoint) => endpoint.url.split(['?', '#']).next().unwrap_or_default(),
         Handler::Rust(_) => "rust",
         Handler::Broken(_) => "unreadable",
+        Handler::Held => "held back",
     };
     let line = text.lines().next().unwrap_or_default();
     let mut name: String = line.chars().take(NAME_MAX_CHARS).collect();
@@ -176,6 +225,26 @@ mod tests {
             let own = event == HookEvent::PreToolUse;
             assert_eq!(OnError::default_of(event, Names::Haft) == OnError::Deny, own, "{event}");
             assert_eq!(OnError::default_of(event, Names::ClaudeCode), OnError::Allow, "{event}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_declared_otherwise_is_another_hook() {
+        let hook = |line: &str| Hook::new(HookEvent::PreToolUse, Handler::Command(line.to_owned()));
+        let one = hook("./guard");
+        let same = Hook { source: Some("f:7".to_owned()), name: "mine".to_owned(), ..one.clone() };
+        assert_eq!(one.fingerprint(), same.fingerprint());
+        for other in [
+            hook("./other"),
+            Hook { event: HookEvent::PostToolUse, ..one.clone() },
+            Hook { matcher: Matcher::parse("bash").unwrap(), ..one.clone() },
+            Hook { timeout: Duration::from_secs(1), ..one.clone() },
+            Hook { rewrite: true, ..one.clone() },
+            Hook { on_error: OnError::Allow, ..one.clone() },
+            Hook { names: Names::ClaudeCode, ..one.clone() },
+            one.clone().held(),
+        ] {
+            assert_ne!(one.fingerprint(), other.fingerprint(), "{other:?}");
         }
     }
 

@@ -63,7 +63,7 @@ impl Hooks {
         let mut before = Before::default();
         let Some(place) = &self.place else { return before };
         let all = self.matching(HookEvent::PreToolUse, call.tool, call.is_core);
-        let (rewriting, others): (Vec<&Hook>, Vec<&Hook>) = all.into_iter().partition(|hook| hook.rewrite);
+        let (rewriting, others): (Vec<&Hook>, Vec<&Hook>) = all.into_iter().partition(|hook| hook.rewrites());
         let (workspace, tool) = (place.workspace.absolute(), (call.tool, call.is_core));
         let mut input = call.input.clone();
         for hook in rewriting {

@@ -1,6 +1,7 @@
 //! Which names a hook is about.
 
 use regex::{Regex, RegexBuilder};
+use std::fmt;
 
 /// The most memory that one compiled pattern may take.
 const PATTERN_MAX_BYTES: usize = 1 << 20;
@@ -59,6 +60,16 @@ impl Matcher {
                 own.iter().chain(others).any(|name| names.iter().any(|known| known == name))
             }
             Kind::Pattern(regex) => own.iter().any(|name| regex.is_match(name)),
+        }
+    }
+}
+
+impl fmt::Display for Matcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::All => f.write_str("*"),
+            Kind::Names(names) => f.write_str(&names.join("|")),
+            Kind::Pattern(regex) => f.write_str(regex.as_str()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The names of tools, their inputs and the modes, as hooks written for another tool know them; both ways.
 
-use haft_policy::Mode;
+use haft_policy::{Mode, stands_for};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -90,7 +90,7 @@ impl Names {
     /// A call in these names. `workspace` makes paths whole where that is the custom.
     pub(super) fn told(self, tool: (&str, bool), input: &Value, workspace: &str) -> Told {
         let (Self::ClaudeCode, Some(pair), Value::Object(ours)) = (self, pair_of(tool), input) else {
-            return Told { tool: tool.0.to_owned(), input: input.clone() };
+            return Told { tool: meant(tool).to_owned(), input: input.clone() };
         };
         let mut theirs = Map::new();
         for (key, value) in ours {
@@ -158,19 +158,26 @@ impl Names {
 /// What hooks of one kind call a tool: their own names for it, and the others'.
 pub(super) fn names_of(names: Names, tool: (&str, bool)) -> (Vec<&str>, Vec<&str>) {
     let theirs = pair_of(tool).map(|pair| pair.theirs.to_vec()).unwrap_or_default();
+    let ours = if meant(tool) == tool.0 { vec![tool.0] } else { vec![meant(tool), tool.0] };
     match names {
-        Names::Haft => (vec![tool.0], theirs),
+        Names::Haft => (ours, theirs),
         Names::ClaudeCode if tool.1 && WRITERS.contains(&tool.0) => {
             (std::iter::once(tool.0).chain(THEIR_WRITERS).collect(), Vec::new())
         }
-        Names::ClaudeCode if theirs.is_empty() => (vec![tool.0], Vec::new()),
-        Names::ClaudeCode => (theirs, vec![tool.0]),
+        Names::ClaudeCode if theirs.is_empty() => (ours, Vec::new()),
+        Names::ClaudeCode => (theirs, ours),
     }
 }
 
 /// Only a built-in tool is the other tool's counterpart: anybody may name a tool `read`.
 fn pair_of((tool, is_core): (&str, bool)) -> Option<&'static Pair> {
-    PAIRS.iter().find(|pair| is_core && pair.ours == tool)
+    let ours = meant((tool, is_core));
+    PAIRS.iter().find(|pair| is_core && pair.ours == ours)
+}
+
+/// The tool that hooks hear of: a built-in one that does another's work for scripts goes by that one's name.
+fn meant((tool, is_core): (&str, bool)) -> &str {
+    stands_for(tool).filter(|_| is_core).unwrap_or(tool)
 }
 
 fn whole(workspace: &str, path: &str) -> String {
@@ -320,6 +327,28 @@ mod tests {
         assert_eq!(theirs("edit", &listed).input["old_string"], "x");
         let odd = json!({"path": "/a", "edits": "no list"});
         assert_eq!(theirs("edit", &odd).input, json!({"file_path": "/a", "edits": "no list"}));
+    }
+
+    #[test]
+    fn who_hears_of_a_tool_hears_of_its_form_for_scripts() {
+        for (form, ours, theirs, input) in [
+            ("script_read", "read", "Read", json!({"path": "a"})),
+            ("script_fetch", "fetch", "WebFetch", json!({"url": "https://example.com/"})),
+        ] {
+            for (names, told) in [(Names::Haft, ours), (Names::ClaudeCode, theirs)] {
+                assert_eq!(names.told((form, true), &input, "/w").tool, told);
+                assert_eq!(names.told((form, false), &input, "/w").tool, form, "anybody may name a tool so");
+                for matcher in [ours, theirs, form] {
+                    let matcher = crate::hooks::Matcher::parse(matcher).unwrap();
+                    let heard = |is_core: bool| {
+                        let (own, others) = names_of(names, (form, is_core));
+                        matcher.matches(&own, &others)
+                    };
+                    assert!(heard(true), "{matcher} hears {form}");
+                    assert_eq!(heard(false), matcher.to_string() == form, "{matcher}");
+                }
+            }
+        }
     }
 
     #[test]

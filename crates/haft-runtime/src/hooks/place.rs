@@ -19,6 +19,9 @@ use std::{
 /// How many hooks run at once for one event.
 const PARALLEL_MAX: usize = 10;
 
+/// Why a hook isn't run that isn't as the user saw it.
+const HELD: &str = "it isn't as it was when this workspace was trusted, so it wasn't run";
+
 /// Looks up a credential of the operator's, for headers of endpoints.
 pub type Lookup = Arc<dyn Fn(&Credential) -> Result<Secret, Failure> + Send + Sync>;
 
@@ -43,6 +46,7 @@ impl Place {
                 http::post(self, hook, endpoint, &input, cancel).await.read(hook.event)
             }
             Handler::Rust(handler) => ask(handler.as_ref(), hook.timeout, input, cancel).await,
+            Handler::Held => Raw::ended(Ending::NotStarted(HELD.to_owned())).read(hook.event),
             Handler::Broken(text) => Raw::ended(Ending::NotStarted(text.clone())).read(hook.event),
         };
         HookRun::new(hook, reading, began.elapsed())

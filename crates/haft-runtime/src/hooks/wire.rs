@@ -218,6 +218,18 @@ impl Printed {
 }
 
 impl Said {
+    /// Leaves of it what is against something, and says whether there was more: an allow, words for the model, another
+    /// result.
+    pub(super) fn tighten(&mut self) -> bool {
+        let allows = matches!(self.decision, Some((Action::Allow, _)));
+        if allows {
+            self.decision = None;
+        }
+        let tells = self.context.take().is_some();
+        let replaces = self.output.take().is_some();
+        allows || tells || replaces
+    }
+
     /// Reads an object that a hook printed.
     ///
     /// # Errors

@@ -111,6 +111,7 @@ pub(crate) fn state(
         } else {
             flagged_permission(spec, flags)
         },
+        asked_by: offer.asked_by.clone(),
         read_only,
         mutates: match flags.mutates {
             Some(mutates) if !careful_flags && !reads_only => mutates,

@@ -1,7 +1,10 @@
 //! Which tool a name means, in words for the model where it means none.
 
-use crate::catalogue::{Offer, Resolved, Snapshot};
-use std::fmt::Write;
+use crate::{
+    catalogue::{Offer, Resolved, Snapshot},
+    seal::{NAME_MAX_BYTES, shortened},
+};
+use std::{borrow::Cow, fmt::Write};
 
 /// What a name leads to, and how it was understood.
 pub(crate) enum Resolution {
@@ -18,7 +21,7 @@ pub(crate) fn resolve(snapshot: &Snapshot, name: &str) -> Resolution {
         Resolved::Tool(offer, _) => Resolution::None(no_longer(name, &offer.owner)),
         Resolved::Gone(owner) => Resolution::None(no_longer(name, &owner)),
         Resolved::Unknown(nearest) => {
-            let mut text = format!("Unknown tool: {name}");
+            let mut text = format!("Unknown tool: {}", shown(name));
             if nearest.is_empty() {
                 text.push_str(". Call one of the tools that were offered, by its exact name.");
             } else {
@@ -31,5 +34,11 @@ pub(crate) fn resolve(snapshot: &Snapshot, name: &str) -> Resolution {
 }
 
 fn no_longer(name: &str, owner: &str) -> String {
+    let name = shown(name);
     format!("The tool \"{name}\" is no longer offered: its source ({owner}) took it away. Go on without it.")
+}
+
+/// A name as it is repeated: no tool has one that long.
+fn shown(name: &str) -> Cow<'_, str> {
+    shortened(name, NAME_MAX_BYTES).map_or(Cow::Borrowed(name), Cow::Owned)
 }

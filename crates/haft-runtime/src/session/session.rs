@@ -12,7 +12,7 @@ use crate::{
     admission::Queue,
     catalogue::{Catalogue, Offer, Snapshot, ToolSet},
     event::{Bus, EventStream},
-    find::Deferral,
+    find::{Deferral, Deferring},
     hooks::{HookSession, Hooks},
     seal::{Masks, SpillStore},
 };
@@ -96,6 +96,8 @@ pub struct SessionSetup {
     pub tools: ToolSet,
     /// When definitions of tools that leave it to haft are sent.
     pub deferral: Deferral,
+    /// How many tokens the model takes at all, where that is known: in a small window fewer definitions are sent.
+    pub window_tokens: Option<u64>,
     /// Mode, rules, grants.
     pub policy: Policy,
     /// Who answers questions.
@@ -130,6 +132,7 @@ impl SessionSetup {
             catalogue,
             tools: ToolSet::all(),
             deferral: Deferral::default(),
+            window_tokens: None,
             policy,
             approver: Arc::new(NoApprover),
             grants: None,
@@ -152,7 +155,7 @@ pub struct Session {
     parent: Option<Arc<Session>>,
     catalogue: Catalogue,
     tools: ToolSet,
-    deferral: Deferral,
+    deferral: Deferring,
     snapshot: Mutex<Arc<Snapshot>>,
     policy: watch::Sender<Arc<Policy>>,
     approver: Arc<dyn Approver>,
@@ -226,7 +229,7 @@ impl Session {
             parent: setup.parent,
             catalogue: setup.catalogue,
             tools: setup.tools,
-            deferral: setup.deferral,
+            deferral: Deferring { deferral: setup.deferral, window_tokens: setup.window_tokens },
             spill: SpillStore::new(setup.state.clone(), &setup.id),
             masks,
             contents: ContentStore::new(setup.state.clone(), &setup.id),
@@ -284,7 +287,7 @@ impl Session {
     }
 
     /// When definitions of tools that leave it to haft are sent.
-    pub(crate) fn deferral(&self) -> Deferral {
+    pub(crate) fn deferral(&self) -> Deferring {
         self.deferral
     }
 

@@ -387,7 +387,7 @@ mod tests {
                     [tools.bash]\nexposure = 'deferred'\npermission = 'confirm'\nenabled = true\ntimeoutMs = 5_000\n\
                     [environment]\npass = ['CI']\n[roots]\nextra = ['~/notes']\n\
                     [models.big]\nprovider = 'anthropic'\nmodel = 'm'\nbaseUrl = 'http://l'\napiKeyEnv = 'K'\n\
-                    maxTokens = 9\ndefault = true\n[discovery]\nmodel = '~/models/small'\n";
+                    maxTokens = 9\ncontextWindow = 90\ndefault = true\n[discovery]\nmodel = '~/models/small'\n";
         let settings = read(Scope::User, text, false);
         assert_eq!(listed(&settings), Vec::<String>::new());
         let mode = settings.mode.clone().unwrap();
@@ -403,6 +403,7 @@ mod tests {
         let (name, model) = settings.default_model().unwrap();
         let key = model.api_key.as_ref().map(ToString::to_string);
         assert_eq!((name, key.as_deref(), model.max_tokens), ("big", Some("env:K"), Some(9)));
+        assert_eq!(model.context_window, Some(90));
         assert_eq!(model.origin.line, 20);
     }
 

@@ -4,7 +4,8 @@ use super::{Origin, section::Section};
 use haft_core::Credential;
 use serde::Serialize;
 
-const KEYS: [&str; 7] = ["provider", "model", "baseUrl", "apiKey", "apiKeyEnv", "maxTokens", "default"];
+const KEYS: [&str; 8] =
+    ["provider", "model", "baseUrl", "apiKey", "apiKeyEnv", "maxTokens", "contextWindow", "default"];
 
 /// One model. Taken whole from the strongest scope that names it, so that nobody puts another address under
 /// somebody else's key.
@@ -21,6 +22,8 @@ pub struct ModelSetting {
     pub api_key: Option<Credential>,
     /// Most tokens of one answer.
     pub max_tokens: Option<u64>,
+    /// How many tokens it takes at all.
+    pub context_window: Option<u64>,
     /// Whether it is used where none is named.
     pub default: bool,
     /// Where it was written.
@@ -37,6 +40,7 @@ impl ModelSetting {
             base_url: text("baseUrl"),
             api_key: section.credential("apiKey", "apiKeyEnv"),
             max_tokens: section.number("maxTokens").map(|set| set.value),
+            context_window: section.number("contextWindow").map(|set| set.value),
             default: section.flag("default").is_some_and(|set| set.value),
             origin,
         }

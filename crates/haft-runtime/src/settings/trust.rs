@@ -12,7 +12,7 @@ use haft_policy::{Action, Grant, Rule, RuleOrigin};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -58,6 +58,9 @@ pub struct Trust {
     pub pins: BTreeMap<String, SavedPin>,
     /// The servers of the workspace that may be started, as they were when the user approved them.
     pub servers: BTreeMap<String, SavedPin>,
+    /// What the workspace brought when the user trusted it and that may do more than tighten only as it was then: its
+    /// extensions and hooks, each a word for what it is with its hash.
+    pub approved: BTreeSet<String>,
     /// Where it is.
     pub path: String,
     /// Why it says nothing, where it is damaged.
@@ -126,6 +129,8 @@ struct Content {
     pins: BTreeMap<String, SavedPin>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     servers: BTreeMap<String, SavedPin>,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    approved: BTreeSet<String>,
 }
 
 impl TrustFile {
@@ -151,6 +156,7 @@ impl TrustFile {
                 denied: content.denied,
                 pins: content.pins,
                 servers: content.servers,
+                approved: content.approved,
                 path,
                 problems: Vec::new(),
             },
@@ -170,7 +176,23 @@ impl TrustFile {
     /// Conflict where the file is damaged; invalid input where it would grow longer than what is read of it;
     /// unavailable where it can't be written.
     pub fn set_trusted(&self, trusted: bool) -> Result<(), Failure> {
-        self.change(|content| content.trusted = trusted)
+        self.change(|content| {
+            content.trusted = trusted;
+            if !trusted {
+                content.approved.clear();
+            }
+        })
+    }
+
+    /// Remembers that the user trusts the workspace with what it brings now, in place of what it brought before.
+    ///
+    /// # Errors
+    /// As [`TrustFile::set_trusted`].
+    pub fn trust(&self, brought: &BTreeSet<String>) -> Result<(), Failure> {
+        self.change(|content| {
+            content.trusted = true;
+            content.approved.clone_from(brought);
+        })
     }
 
     /// Saves a grant. The same rule for the same tool is replaced.
@@ -297,6 +319,7 @@ impl TrustFile {
                 denied: Vec::new(),
                 pins: BTreeMap::new(),
                 servers: BTreeMap::new(),
+                approved: BTreeSet::new(),
             });
         };
         let content: Content = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
@@ -423,6 +446,20 @@ mod tests {
     }
 
     #[test]
+    fn what_was_approved_goes_with_the_trust_and_is_replaced_as_a_whole() {
+        let file = TrustFile::new(Arc::new(Kept::default()), "/w");
+        let brought = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+        file.trust(&brought(&["hook a", "extension x h1"])).unwrap();
+        file.add_grant(&saved("bash(ls)", None)).unwrap();
+        assert!(file.load().trusted);
+        assert_eq!(file.load().approved, brought(&["hook a", "extension x h1"]));
+        file.trust(&brought(&["extension x h2"])).unwrap();
+        assert_eq!(file.load().approved, brought(&["extension x h2"]));
+        file.set_trusted(false).unwrap();
+        assert!(file.load().approved.is_empty() && file.load().saved.len() == 1);
+    }
+
+    #[test]
     fn trust_and_grants_last_and_stay_in_their_workspace() {
         let state = Arc::new(Kept::default());
         let file = TrustFile::new(state.clone(), "/w");
@@ -497,6 +534,7 @@ mod tests {
             denied: Vec::new(),
             pins: BTreeMap::new(),
             servers: BTreeMap::new(),
+            approved: BTreeSet::new(),
         };
         state.0.lock().unwrap().insert(file.at.clone(), serde_json::to_vec(&content).unwrap());
         let full = (0..100).find_map(|number| file.add_denial(&saved(&rule(10_000 + number), None)).err());

@@ -93,7 +93,8 @@ impl Found {
         self.problem(owner, text, fix)
     }
 
-    fn twice(&self, owner: &str, name: &str) -> Problem {
+    /// Why it isn't used where its owner has another tool of that name.
+    pub fn twice(&self, owner: &str, name: &str) -> Problem {
         self.problem(
             owner,
             format!("there are two tools named \"{name}\" here; the other is used"),

@@ -115,6 +115,46 @@ async fn what_a_session_doesn_t_offer_is_neither_listed_nor_found() {
 }
 
 #[tokio::test]
+async fn what_a_session_doesn_t_offer_isn_t_described_either() {
+    let kit = catalogue(HarnessSetup::default());
+    kit.register_core(vec![tool_help(kit.catalogue())]);
+    let narrow = session_of(&kit, "narrow", |setup| SessionSetup {
+        tools: ToolSet { include: vec!["tool_help".to_owned(), "plain".to_owned()], exclude: Vec::new() },
+        ..setup
+    });
+    for (asked, says) in
+        [("find_node", "there is no tool \"find_node\""), ("plian", "plain"), ("find_nod", "no tool")]
+    {
+        let request = haft_core::Request::new("tool_help", json!({"name": asked}).to_string());
+        let ended = kit.executor().submit(&narrow, request).await;
+        assert_eq!(ended.outcome, Outcome::Failed { kind: FailureKind::NotFound });
+        let text = ended.output.joined_text();
+        assert!(
+            text.contains(says) && !text.contains("input schema") && !text.contains("drop_node"),
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_small_window_has_fewer_definitions_sent() {
+    let kit = catalogue(HarnessSetup::default());
+    for number in 0..20 {
+        let guest = probe(&format!("guest_{number}"))
+            .with(|spec| spec.with_exposure(Exposure::Auto).with_input_schema(long_schema()))
+            .run(|_, _| async { Ok("done") });
+        kit.catalogue().register(guest, "guests").unwrap().keep();
+    }
+    let within = |name: &str, window_tokens: Option<u64>| {
+        session_of(&kit, name, |setup| SessionSetup { window_tokens, ..setup })
+    };
+    let is_sent = |session: &Session| sent(session).contains(&"guest_7".to_owned());
+    assert!(is_sent(&within("unknown", None)));
+    assert!(is_sent(&within("large", Some(1_000_000))));
+    assert!(!is_sent(&within("small", Some(1_000))));
+}
+
+#[tokio::test]
 async fn tools_that_leave_it_to_haft_are_sent_while_all_are_small() {
     let kit = catalogue(HarnessSetup::default());
     offered(&kit, "guest", Exposure::Auto);

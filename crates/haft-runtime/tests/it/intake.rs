@@ -329,3 +329,15 @@ async fn a_tools_own_word_is_waited_for_beside_others_also_where_the_tool_is_wra
     let (ended, ()) = tokio::join!(running, ringing);
     assert!(ended.outcome.is_completed(), "{}", ended.output.joined_text());
 }
+
+#[tokio::test]
+async fn who_explains_a_call_waits_for_the_tools_own_word_beside_others() {
+    let kit = Harness::new();
+    let bell = Arc::new(Semaphore::new(0));
+    let tool = probe("asked").run(|_, _| async { Ok("ran".to_owned()) });
+    kit.register(Arc::new(Asked { tool, bell: Arc::clone(&bell), answers: AtomicUsize::new(0) }));
+    let request = Request::new("asked", "{}");
+    let explaining = kit.executor().explained(kit.session(), &request);
+    let (explained, ()) = tokio::join!(explaining, async { bell.add_permits(1) });
+    assert_eq!(explained.verdict, "allow", "{}", explained.reason);
+}

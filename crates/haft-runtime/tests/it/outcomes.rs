@@ -1,7 +1,7 @@
 //! Each way a call can end: the outcome, the words for the model, one terminal event, one end in the log.
 
 use crate::kit::{Listener, log_of, probe};
-use haft_core::{Failure, FailureKind, Outcome};
+use haft_core::{Effects, Failure, FailureKind, Outcome, OwnCheck, PathArg, Touch, Why};
 use haft_runtime::LogEntry;
 use haft_test::Harness;
 use serde_json::json;
@@ -83,6 +83,53 @@ async fn an_unknown_name_is_answered_with_the_three_nearest() {
     assert!(names.len() == 3 && names.contains(&"word_count") && !names.contains(&"zip"), "{names:?}");
     assert!(ended.trace.iter().any(|step| step.step == "resolve" && step.verdict == "unknown"));
     listener.assert_ended_once(&ended);
+}
+
+#[tokio::test]
+async fn whatever_a_call_that_never_ran_repeats_is_bounded_and_counted() {
+    const MOST: usize = 20 * 1024;
+    let long = "x".repeat(5_000_000);
+    let kit = Harness::new();
+    let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
+    kit.register(
+        probe("look")
+            .with(|spec| spec.with_input_schema(schema))
+            .touches(|input| {
+                let path = input["path"].as_str().unwrap_or_default().to_owned();
+                Effects::Only(vec![Touch::Read(PathArg(path))])
+            })
+            .run(|_, _| async { Ok("") }),
+    );
+    kit.register(
+        probe("refuse")
+            .check(|input| Some(OwnCheck::Deny(Why::new("refuse", input.to_string()))))
+            .run(|_, _| async { Ok("") }),
+    );
+    kit.register(
+        probe("fail").run(|input, _| async move { Err::<String, _>(Failure::conflict(input.to_string())) }),
+    );
+    let calls = [
+        (long.as_str(), json!({}), "unknown"),
+        ("look", json!({ "path": long }), "invalid"),
+        ("look", json!({ "path": [long] }), "invalid"),
+        ("refuse", json!({ "a": long }), "denied"),
+    ];
+    for (tool, input, outcome) in calls {
+        let ended = kit.call(tool, input).await;
+        assert_eq!(ended.outcome.name(), outcome);
+        let text = ended.output.joined_text();
+        assert!(text.len() < MOST, "{outcome}: {} bytes", text.len());
+        let reasons = ended.trace.iter().filter_map(|step| step.reason.as_deref());
+        assert!(reasons.map(str::len).all(|len| len < MOST), "{outcome}");
+        if let Outcome::Denied { why, .. } = &ended.outcome {
+            assert!(why.reason.len() < MOST && text.contains("bytes left out"), "{text}");
+        }
+    }
+    let unknown = kit.call(&long, json!({})).await.output.joined_text();
+    assert!(unknown.len() < 1_000 && unknown.contains("bytes left out"), "{unknown}");
+    let failed = kit.call("fail", json!({ "a": long })).await;
+    assert!(failed.failure.is_some_and(|failure| failure.text.len() < MOST));
+    assert!(failed.output.joined_text().len() < 64 * 1024);
 }
 
 #[tokio::test]

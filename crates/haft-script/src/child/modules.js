@@ -207,7 +207,9 @@
 
   async function run(order, controller, lent) {
     const def = registry[order.of];
-    if (def === undefined) throw new Error('there is no tool "' + order.of + '" any more');
+    if (def === undefined) {
+      throw new Error('the extension has registered no tool "' + order.of + '", or took it back: register it in activate, or take it out of its manifest');
+    }
     const { context } = lent;
     if (order.cx.checksFirst === true) await checked(order);
     const extra = { signal: controller.signal, abortSignal: controller.signal };

@@ -5,14 +5,19 @@
 //! others down", and a broken change of one loosens nothing that it tightened.
 
 use super::{
-    super::scripts::{Scripts, fault_of, found_of},
+    super::{
+        approved,
+        scripts::{OfModule, Scripts, fault_of, found_of},
+    },
     ExtensionRoot,
     kept::Kept,
+    standing::Standing,
     stored::{Secrets, Stored},
 };
 use haft_core::{Files, PathArg, RealPath};
 use haft_runtime::{
     Catalogue, Handle, Problem, RegisterError, Registrar,
+    hooks::{HookEvent, Matcher},
     source::{
         ExtensionManifest, Found,
         command::{CommandFolders, CommandRoot, HostedTools, JsRuntime, ManifestText},
@@ -20,9 +25,10 @@ use haft_runtime::{
     },
 };
 use haft_script::{
-    Activated, Declared, DeclaredChange, Extension, ExtensionAbout, ScriptTool, activate_once, load_main,
+    Activated, Declared, DeclaredHook, Extension, ExtensionAbout, ScriptTool, activate_once, load_main,
     tightened,
 };
+use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -41,6 +47,13 @@ const GRANTS: [(&str, &[&str]); 3] = [
 /// What becomes of what a broken extension tightened.
 const STAYS: &str =
     "what it tightened and hears of stays as it was before, until it works again or its folder is removed";
+
+/// The field of a change that models read.
+const DESCRIPTION: &str = "description";
+/// Why one only tightens.
+const UNSEEN: &str = "and nobody has approved this extension as it is";
+/// What would make one count in a workspace that isn't trusted.
+const LOOK: &str = "look at it, and run `haft trust` if it is what you want; else remove its folder";
 
 /// One extension being read.
 pub(super) struct One<'a> {
@@ -135,17 +148,25 @@ impl One<'_> {
             (None, Some(runtime)) => self.hosted(read, runtime, &mut problems),
             (None, None) => Vec::new(),
         };
+        let standing = self.standing(read, extension.as_deref());
+        problems.extend(activated.hooks.iter().filter_map(|hook| self.unheard(read, hook)));
+        let tools = match read.manifest.runtime {
+            Some(_) => read.manifest.asleep().len(),
+            None => activated.tools.len(),
+        };
         let replaced = before.remove(self.owner);
         let old = std::mem::replace(&mut kept.extension, extension);
         for old in old.iter().chain(replaced.iter().filter_map(|kept| kept.extension.as_ref())) {
             old.retire();
         }
-        kept.hooks = activated.hooks;
+        kept.take_in(activated, standing);
+        (kept.declared, kept.permissions) = (tools, read.manifest.permissions.clone());
+        problems.extend(self.unseen(read, &kept));
         // Nobody sees what it changed of others without the one or the other.
         let _together = self.catalogue.hold();
         drop(replaced);
         kept.changes.clear();
-        kept.changes = self.changes(read, &activated.changes, &mut problems);
+        kept.changes = self.changes(read, &kept, &mut problems);
         kept.registered.sync(self.catalogue, self.owner, (found, problems));
         kept
     }
@@ -157,7 +178,7 @@ impl One<'_> {
         {
             problem.text = format!("{}; {STAYS}", problem.text);
         }
-        kept.hash = None;
+        (kept.hash, kept.is_broken) = (None, true);
         kept.folders.clear();
         kept.registered.sync(self.catalogue, self.owner, (Vec::new(), problems));
         kept
@@ -245,7 +266,7 @@ impl One<'_> {
         };
         let tools = tools.iter().map(said).collect();
         let made = |tool| ScriptTool::of_extension(extension, tool);
-        let (found, faults) = found_of(self.owner, extension.module(), tools, made);
+        let OfModule { found, problems: faults, .. } = found_of(self.owner, extension.module(), tools, made);
         problems.extend(faults);
         found
     }
@@ -268,14 +289,21 @@ impl One<'_> {
     }
 
     /// What it changes of others' tools, as far as the catalogue lets it.
-    fn changes(&self, read: &Read, changes: &[DeclaredChange], problems: &mut Vec<Problem>) -> Vec<Handle> {
+    fn changes(&self, read: &Read, kept: &Kept, problems: &mut Vec<Problem>) -> Vec<Handle> {
         let by = Registrar::External { id: self.owner.to_owned(), mutates: read.manifest.mutates.clone() };
         let mut handles = Vec::new();
-        for DeclaredChange { removes, name, how } in changes {
-            let changed = if *removes {
+        for change in &kept.wanted {
+            let name = &change.name;
+            let changed = if change.removes {
                 self.catalogue.remove(name, &by)
             } else {
-                let how = how.clone();
+                let mut how = change.how.clone();
+                // Other words for a model are no tightening.
+                if kept.standing == Standing::Unseen
+                    && let Some(how) = how.as_object_mut()
+                {
+                    how.remove(DESCRIPTION);
+                }
                 self.catalogue.wrap(name, &by, move |tool| tightened(tool, &how))
             };
             match changed {
@@ -284,6 +312,46 @@ impl One<'_> {
             }
         }
         handles
+    }
+
+    /// How far its word goes.
+    fn standing(&self, read: &Read, extension: Option<&Extension>) -> Standing {
+        self.root.standing(&read.manifest.id, extension.map(|extension| extension.module().hash.as_ref()))
+    }
+
+    /// A hook that is never heard, or never works.
+    fn unheard(&self, read: &Read, hook: &DeclaredHook) -> Option<Problem> {
+        let (text, fix) = if HookEvent::parse(&hook.event).is_none() {
+            let known = HookEvent::ALL.map(HookEvent::name).join(", ");
+            let text = format!("\"{}\" is not an event: its hook is never heard", hook.event);
+            (text, format!("register it for one of {known}"))
+        } else {
+            let why = Matcher::parse(&hook.matcher).err()?;
+            let text = format!("a hook for {} never works: {why}", hook.event);
+            (text, "write a tool's name, names with | between them, or a regular expression".to_owned())
+        };
+        Some(problem(self.owner, (read.path.clone(), text, fix.as_str())))
+    }
+
+    /// What of it is passed over, or is worth knowing, as long as nobody has approved it as it is.
+    fn unseen(&self, read: &Read, kept: &Kept) -> Vec<Problem> {
+        if kept.standing != Standing::Unseen {
+            return Vec::new();
+        }
+        let mut texts = Vec::new();
+        if self.root.hears && !kept.hooks.is_empty() {
+            texts.push(format!("its hooks can only ask and deny, {UNSEEN}"));
+        }
+        for change in &kept.wanted {
+            let name = &change.name;
+            if change.removes {
+                texts.push(format!("it hides the tool \"{name}\", {UNSEEN}"));
+            } else if change.how.get(DESCRIPTION).is_some_and(Value::is_string) {
+                texts.push(format!("what it says to models of the tool \"{name}\" is left out, {UNSEEN}"));
+            }
+        }
+        let fix = if self.root.hears { approved::FIX } else { LOOK };
+        texts.into_iter().map(|text| problem(self.owner, (read.path.clone(), text, fix))).collect()
     }
 
     fn refused(&self, read: &Read, error: &RegisterError) -> Problem {

@@ -175,7 +175,9 @@ fn written(app: &App, plans: &[Plan]) -> anyhow::Result<()> {
             || !new.roots.is_empty()
             || !new.hooks.is_empty()
             || new.rules.iter().any(|(action, _)| *action == haft_policy::Action::Allow);
-        waits |= plan.source.scope.is_in_workspace() && !app.place.trusted && loosens;
+        // New hooks of a trusted workspace count once they were seen.
+        let is_held = !app.place.trusted && loosens || !new.hooks.is_empty();
+        waits |= plan.source.scope.is_in_workspace() && is_held;
     }
     if waits {
         print::line(

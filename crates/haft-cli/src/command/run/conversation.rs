@@ -2,7 +2,7 @@
 
 use super::model;
 use crate::{
-    app::{App, Live},
+    app::{App, Live, Offered},
     trouble::Trouble,
 };
 use haft_agent::{
@@ -62,7 +62,8 @@ impl Conversation {
     ) -> anyhow::Result<Self> {
         let (messages, outcomes) =
             if setup.resume { past(app, &setup.session)? } else { (Vec::new(), Vec::new()) };
-        let live = app.live_with(&setup.session, setup.approver, setup.tools)?;
+        let offered = Offered { tools: setup.tools, window_tokens: setup.model.window_tokens };
+        let live = app.live_with(&setup.session, setup.approver, offered)?;
         let model = model::connect(setup.model, Arc::clone(&live.executor.world().http))?;
         let files = live.executor.world().files.as_ref();
         let date = date(live.executor.world().clock.now());

@@ -109,6 +109,7 @@ fn from_setting(name: &str, setting: &ModelSetting) -> Result<ModelSettings, Tro
     let mut model = parsed.map_err(|error| Trouble::usage(format!("{at}: {error}"), FORMS))?;
     model.base_url.clone_from(&setting.base_url);
     model.max_tokens = setting.max_tokens.map(|max| u32::try_from(max).unwrap_or(u32::MAX));
+    model.window_tokens = setting.context_window;
     Ok(model)
 }
 

@@ -5,11 +5,15 @@ use crate::{
     print,
     status::Status,
 };
-use haft_runtime::Offer;
+use haft_runtime::{Offer, find::Deferring};
 use serde_json::json;
 
-/// Tokens of all definitions that are sent with each request.
+/// Tokens of all definitions that are sent with each request, without what lists the others.
 const DIRECT_MAX_TOKENS: usize = 1_500;
+/// Tokens of what lists the others, however many there are.
+const LISTED_MAX_TOKENS: usize = 2_000;
+/// The tool whose definition lists them.
+const LISTS: &str = "tool_search";
 /// Tokens of one built-in tool's definition.
 const TOOL_MAX_TOKENS: usize = 250;
 /// Tokens of all built-in tools together.
@@ -30,7 +34,8 @@ pub(super) fn tokens(app: &App, tools: &Tools, json: bool) -> anyhow::Result<Sta
     let encoder = tiktoken_rs::o200k_base()?;
     let snapshot = app.snapshot(tools);
     // As the agent and the MCP server do.
-    let (deferral, policy) = (app.deferral(), app.policy());
+    let deferral = Deferring { deferral: app.deferral(), window_tokens: None };
+    let policy = app.policy();
     let denies = |offer: &Offer| policy.denies_tool_whole(offer.spec(), &offer.name);
     let costs: Vec<Cost> = snapshot
         .offers()
@@ -38,7 +43,7 @@ pub(super) fn tokens(app: &App, tools: &Tools, json: bool) -> anyhow::Result<Sta
             let spec = offer.spec();
             let definition = json!({
                 "name": offer.name,
-                "description": deferral.prompt(offer, &snapshot, &denies),
+                "description": spec.prompt(),
                 "input_schema": spec.input_schema,
             });
             Cost {
@@ -51,6 +56,10 @@ pub(super) fn tokens(app: &App, tools: &Tools, json: bool) -> anyhow::Result<Sta
         .collect();
     let sum =
         |of: fn(&Cost) -> bool| costs.iter().filter(|cost| of(cost)).map(|cost| cost.tokens).sum::<usize>();
+    let is_listed =
+        snapshot.get(LISTS).is_some_and(|offer| offer.is_core() && deferral.sends(offer, &snapshot));
+    let listing = if is_listed { deferral.listed(&snapshot, &denies) } else { String::new() };
+    let listed = encoder.encode_ordinary(&listing).len();
     let (direct, built_in, all) = (sum(|cost| cost.sent), sum(|cost| cost.owner == "core"), sum(|_| true));
     if json {
         let rows: Vec<_> = costs
@@ -61,9 +70,15 @@ pub(super) fn tokens(app: &App, tools: &Tools, json: bool) -> anyhow::Result<Sta
             "encoding": "o200k_base",
             "tools": rows,
             "direct": direct,
+            "listed": listed,
             "builtIn": built_in,
             "all": all,
-            "limits": {"direct": DIRECT_MAX_TOKENS, "tool": TOOL_MAX_TOKENS, "builtIn": BUILT_IN_MAX_TOKENS},
+            "limits": {
+                "direct": DIRECT_MAX_TOKENS,
+                "listed": LISTED_MAX_TOKENS,
+                "tool": TOOL_MAX_TOKENS,
+                "builtIn": BUILT_IN_MAX_TOKENS,
+            },
         }))?;
         return Ok(Status::Completed);
     }
@@ -76,6 +91,7 @@ pub(super) fn tokens(app: &App, tools: &Tools, json: bool) -> anyhow::Result<Sta
     }));
     rows.push(vec![String::new()]);
     rows.push(total("sent with each request", direct, Some(DIRECT_MAX_TOKENS)));
+    rows.push(total("the list of the others", listed, Some(LISTED_MAX_TOKENS)));
     rows.push(total("built in", built_in, Some(BUILT_IN_MAX_TOKENS)));
     rows.push(total("all", all, None));
     print::line(&print::table(&rows));
