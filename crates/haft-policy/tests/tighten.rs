@@ -178,6 +178,7 @@ fn subject() -> impl Strategy<Value = Subject> {
             effects,
             paths,
             permission,
+            asked_by: None,
             read_only,
             mutates,
             risk,

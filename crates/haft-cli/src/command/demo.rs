@@ -122,7 +122,8 @@ fn app(environment: Environment, common: Common, root: &Path) -> anyhow::Result<
     let trust = TrustFile::new(state, &place.workspace);
     let keys = Keys::new(&environment, &home.state, &settings);
     let fronts = Fronts::new();
-    Ok(App { common, environment, home, workspace, place, settings, trust, problems, keys, fronts })
+    let approved = BTreeSet::new();
+    Ok(App { common, environment, home, workspace, place, settings, trust, approved, problems, keys, fronts })
 }
 
 fn text(path: &Path) -> Result<String, Trouble> {

@@ -326,6 +326,7 @@ pub(crate) fn stated(line: JudgedLine) -> Subject {
         effects: Effects::Only(touches),
         paths: Vec::new(),
         permission: if harmless { Permission::Auto } else { Permission::Confirm },
+        asked_by: None,
         read_only: reads_only,
         mutates: !reads_only,
         risk: Risk::Standard,
