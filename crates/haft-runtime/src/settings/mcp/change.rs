@@ -17,6 +17,18 @@ pub struct McpEntry {
     pub setting: McpSetting,
 }
 
+/// What a text of settings says of a server of that name, by its keys; none where it names no such server.
+///
+/// # Errors
+/// The text isn't TOML.
+pub fn server_keys(text: &str, name: &str) -> Result<Option<String>, EditError> {
+    let document = parse_document(text)?;
+    let within = |item: &Item, key: &str| item.as_table_like().and_then(|table| table.get(key)).cloned();
+    let servers = within(document.as_item(), "mcp").and_then(|mcp| within(&mcp, "servers"));
+    let server = servers.and_then(|servers| within(&servers, name));
+    Ok(server.as_ref().and_then(Item::as_table_like).map(keys))
+}
+
 /// A change of the servers in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum McpChange {
@@ -253,6 +265,8 @@ mod tests {
         let inline = "[mcp.servers]\nfiles = { command = 'own' }\n";
         assert!(McpChange::Add(entry).apply_to(inline).unwrap_err().to_string().ends_with("with command"));
         assert!(files().apply_to(text).unwrap().is_some());
+        assert_eq!(server_keys(text, "files").unwrap().as_deref(), Some("command, sandbox, tools.write"));
+        assert_eq!(server_keys(text, "other").unwrap(), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod json;
 mod read;
 mod template;
 
-pub use change::{McpChange, McpEntry};
+pub use change::{McpChange, McpEntry, server_keys};
 pub use json::{ForeignServers, ServerListForm, server_list};
 pub use read::is_secret_header;
 pub(super) use read::servers;
