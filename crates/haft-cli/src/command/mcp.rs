@@ -387,8 +387,7 @@ fn usable(app: &App, name: &str) -> anyhow::Result<Listed> {
 fn test(app: &App, name: &str, json: bool) -> anyhow::Result<Status> {
     usable(app, name)?;
     let tools = app.tools()?;
-    // What it said before would hide what it says now.
-    tools.servers().forget(name)?;
+    tools.servers().forget_era(name)?;
     let looked = block_on(async {
         let looked = tools.servers().look(name, &Cancel::new()).await;
         tools.servers().close().await;

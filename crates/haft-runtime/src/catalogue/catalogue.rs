@@ -1,7 +1,8 @@
 //! Every registered tool of one location, stacked by name.
 
 use super::{
-    Handle, Offer, Problem, Snapshot,
+    Handle, Missing, Offer, Problem, Snapshot,
+    missing::AllMissing,
     stack::{Kind, Layer, Stack, Wrapper},
     wrap::Opens,
 };
@@ -117,6 +118,7 @@ pub struct Catalogue {
 struct Inner {
     stacks: Mutex<Stacks>,
     changes: watch::Sender<u64>,
+    missing: AllMissing,
 }
 
 #[derive(Default)]
@@ -142,7 +144,8 @@ impl Default for Catalogue {
 impl Catalogue {
     /// An empty catalogue.
     pub fn new() -> Self {
-        Self { inner: Arc::new(Inner { stacks: Mutex::default(), changes: watch::Sender::new(0) }) }
+        let changes = watch::Sender::new(0);
+        Self { inner: Arc::new(Inner { stacks: Mutex::default(), changes, missing: AllMissing::default() }) }
     }
 
     /// Registers a tool. The same owner's tool of that name is replaced.
@@ -252,6 +255,12 @@ impl Catalogue {
         stacks.snapshot = None;
     }
 
+    /// Says why tools of an owner aren't there, or that none is missing any more. Calls are told at once, also in snapshots
+    /// that were taken before.
+    pub fn miss(&self, owner: &str, missing: Option<Missing>) {
+        self.inner.missing.set(owner, missing);
+    }
+
     /// Replaces the problems of one source.
     pub fn report(&self, source: &str, problems: Vec<Problem>) {
         let mut stacks = self.lock();
@@ -289,7 +298,9 @@ impl Catalogue {
             return Arc::clone(snapshot);
         }
         let shown = stacks.tools.values().filter_map(|stack| stack.shown.clone());
-        let snapshot = Arc::new(Snapshot::new(shown, stacks.gone.clone(), Arc::clone(&stacks.about)));
+        let missing = self.inner.missing.clone();
+        let snapshot = Snapshot::new(shown, stacks.gone.clone(), Arc::clone(&stacks.about), missing);
+        let snapshot = Arc::new(snapshot);
         stacks.snapshot = Some(Arc::clone(&snapshot));
         snapshot
     }
