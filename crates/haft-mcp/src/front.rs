@@ -80,7 +80,7 @@ impl Fronts {
 
     /// Says that clients will make calls: servers behind haft that are told once what their client can do are told of what
     /// such clients may have. To be said before those are started.
-    pub fn expect(&self) {
+    pub fn expect_clients(&self) {
         self.are_expected.store(true, Ordering::Release);
     }
 

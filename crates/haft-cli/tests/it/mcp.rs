@@ -360,3 +360,23 @@ fn an_address_that_is_no_web_address_is_no_server() {
     }
     assert!(!place.home().join("config.toml").exists());
 }
+
+#[test]
+fn a_server_that_is_not_up_is_named_by_what_is_wrong_with_it() {
+    let place = with_list(&["here"]);
+    let waiting = place.run(&["--yes", "call", "mcp__sh__look", "{}"]).with(2);
+    assert!(
+        waiting.out.contains("haft mcp approve sh") || waiting.err.contains("haft mcp approve sh"),
+        "{waiting:?}"
+    );
+    place.run(&["mcp", "add", "bad", "--", "sh", "-c", "echo no database >&2; exit 3"]).with(0);
+    let failed = place.run(&["--yes", "call", "mcp__bad__x", "{}"]).with(2);
+    assert!(failed.out.contains("no database") || failed.err.contains("no database"), "{failed:?}");
+    let tried = place.run(&["mcp", "test", "bad"]).with(1).out;
+    assert!(!tried.contains("haft mcp test"), "{tried}");
+    place.run(&["mcp", "add", "mute", "--", "sleep", "60"]).with(0);
+    let problems = place.run(&["tools", "--problems"]).with(0).out;
+    for part in ["the server bad couldn't be started", "the server mute hasn't said yet what tools it has"] {
+        assert!(problems.contains(part), "{part}: {problems}");
+    }
+}
