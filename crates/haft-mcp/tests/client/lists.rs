@@ -1,7 +1,7 @@
 //! Lists of tools, and definitions in them that can't be taken as they are.
 
 use crate::kit::{Bench, lines, trace, until};
-use haft_core::{ToolName, is_hidden};
+use haft_core::{Cancel, ToolName, is_hidden};
 use haft_mcp::client::ServerConfig;
 use haft_runtime::settings::McpToolSetting;
 use haft_test::Harness;
@@ -204,8 +204,7 @@ async fn names_stay_when_other_servers_and_tools_come() {
     let names = few.tools();
     let many = listing(json!([tool("cal_add"), tool("cal add"), tool("cal.add"), tool("x")]));
     let more = few.anew(&many).await;
-    more.clients.forget("s").unwrap();
-    let more = more.anew(&many).await.ready().await;
+    more.clients.look("s", &Cancel::new()).await.unwrap();
     for name in &names {
         assert!(more.tools().contains(name), "{name}: {:?}", more.tools());
     }
