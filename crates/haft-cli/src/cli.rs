@@ -347,10 +347,11 @@ mod tests {
             // A word that a backquote cuts in two can't be typed.
             let pieces: Vec<&str> = text.split('`').collect();
             let is_cut = |c: char| c.is_alphanumeric() || "_${}-".contains(c);
-            let is_whole = pieces.iter().enumerate().all(|(at, piece)| {
-                at % 2 == 1
-                    || !(at > 0 && piece.starts_with(is_cut)
-                        || at + 1 < pieces.len() && piece.ends_with(is_cut))
+            // Every second piece stands between two of them.
+            let is_whole = pieces.iter().enumerate().step_by(2).all(|(at, piece)| {
+                let follows = at > 0 && piece.starts_with(is_cut);
+                let goes_on = at + 1 < pieces.len() && piece.ends_with(is_cut);
+                !follows && !goes_on
             });
             assert!(is_whole, "{text}");
         }

@@ -147,17 +147,17 @@ fn lists(app: &App, from: Option<&Path>) -> Vec<ListAt> {
         let scope = if is_here { Scope::Local } else { Scope::User };
         return vec![ListAt { tool: "the list", path: from.to_owned(), form, scope }];
     }
-    let here = IN_WORKSPACE.iter().map(|(tool, at, form)| ListAt {
-        tool: *tool,
+    let here = IN_WORKSPACE.into_iter().map(|(tool, at, form)| ListAt {
+        tool,
         path: app.workspace.join(at),
-        form: *form,
+        form,
         scope: Scope::Local,
     });
     let home = app.place.home.iter().flat_map(|home| {
-        IN_HOME.iter().map(move |(tool, at, form)| ListAt {
-            tool: *tool,
+        IN_HOME.into_iter().map(move |(tool, at, form)| ListAt {
+            tool,
             path: Path::new(home).join(at),
-            form: *form,
+            form,
             scope: Scope::User,
         })
     });
