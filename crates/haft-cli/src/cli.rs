@@ -204,6 +204,9 @@ pub(crate) enum McpCommand {
 
 const MCP_ADD_USAGE: &str =
     "haft mcp add [FLAGS] NAME URL\n       haft mcp add [FLAGS] NAME -- PROGRAM [ARGUMENT]...";
+const MCP_HEADER_HELP: &str =
+    "A header that is sent to it, with secrets named: \"Authorization: Bearer ${GITHUB_TOKEN}\"";
+const MCP_PREFIX_HELP: &str = "What stands before the names of its tools [default: mcp__NAME__]";
 
 /// `haft mcp add`.
 #[derive(Debug, Clone, Args)]
@@ -216,8 +219,7 @@ pub(crate) struct McpAddArgs {
     /// An environment variable that it gets; NAME=OTHER gives it under another name
     #[arg(long, value_name = "NAME")]
     pub(crate) env: Vec<String>,
-    /// A header that is sent to it, with secrets named: "Authorization: Bearer ${`GITHUB_TOKEN`}"
-    #[arg(long, value_name = "NAME: VALUE")]
+    #[arg(long, value_name = "NAME: VALUE", help = MCP_HEADER_HELP)]
     pub(crate) header: Vec<String>,
     /// The folder that it starts in [default: the workspace's root]
     #[arg(long, value_name = "DIR")]
@@ -225,12 +227,14 @@ pub(crate) struct McpAddArgs {
     /// It only speaks the older form of HTTP, with a stream and a second address
     #[arg(long)]
     pub(crate) sse: bool,
-    /// What stands before the names of its tools [default: `mcp__NAME`__]
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", help = MCP_PREFIX_HELP)]
     pub(crate) prefix: Option<String>,
     /// Start it with the session, not with the first call
     #[arg(long)]
     pub(crate) eager: bool,
+    /// Put it in place of a server of that name; all that is written of that one is lost
+    #[arg(long)]
+    pub(crate) replace: bool,
     #[command(flatten)]
     pub(crate) place: RulePlace,
 }
@@ -326,6 +330,33 @@ mod tests {
         assert_eq!(before, (true, false, words(&["x", "{}"])));
         let keys = parsed(&["haft", "explain", "x", "--all", "--why-not"]);
         assert_eq!(keys, (false, false, words(&["x", "--all", "--why-not"])));
+    }
+
+    #[test]
+    fn what_is_to_be_typed_stands_in_help_as_it_is_typed() {
+        fn all(command: &clap::Command, told: &mut Vec<String>) {
+            told.extend(command.get_about().map(ToString::to_string));
+            told.extend(
+                command.get_arguments().filter_map(|argument| Some(argument.get_help()?.to_string())),
+            );
+            command.get_subcommands().for_each(|inner| all(inner, told));
+        }
+        let mut told = Vec::new();
+        all(&Cli::command(), &mut told);
+        for text in &told {
+            // A word that a backquote cuts in two can't be typed.
+            let pieces: Vec<&str> = text.split('`').collect();
+            let is_cut = |c: char| c.is_alphanumeric() || "_${}-".contains(c);
+            // Every second piece stands between two of them.
+            let is_whole = pieces.iter().enumerate().step_by(2).all(|(at, piece)| {
+                let follows = at > 0 && piece.starts_with(is_cut);
+                let goes_on = at + 1 < pieces.len() && piece.ends_with(is_cut);
+                !follows && !goes_on
+            });
+            assert!(is_whole, "{text}");
+        }
+        assert!(told.iter().any(|text| text.contains("[default: mcp__NAME__]")));
+        assert!(told.iter().any(|text| text.contains("Bearer ${GITHUB_TOKEN}")));
     }
 
     #[test]

@@ -14,8 +14,9 @@ pub struct ClientApprover {
 }
 
 impl ClientApprover {
-    /// Asks those who make the calls; `fronts` is the server's.
+    /// Asks those who make the calls, who are [expected](Fronts::expect_clients) from now on; `fronts` is the server's.
     pub fn new(fronts: Fronts) -> Self {
+        fronts.expect_clients();
         Self { fronts }
     }
 }

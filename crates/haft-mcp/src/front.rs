@@ -9,7 +9,10 @@ use haft_core::{BoxFuture, CallId, Cx};
 use serde_json::{Map, Value};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// Who made a call.
@@ -66,12 +69,24 @@ pub trait Front: Send + Sync {
 #[derive(Clone, Default)]
 pub struct Fronts {
     calls: Arc<Mutex<HashMap<CallId, Arc<dyn Front>>>>,
+    are_expected: Arc<AtomicBool>,
 }
 
 impl Fronts {
     /// Nobody makes any call yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Says that clients will make calls: servers behind haft that are told once what their client can do are told of what
+    /// such clients may have. To be said before those are started.
+    pub fn expect_clients(&self) {
+        self.are_expected.store(true, Ordering::Release);
+    }
+
+    /// Whether clients make calls.
+    pub fn are_expected(&self) -> bool {
+        self.are_expected.load(Ordering::Acquire)
     }
 
     /// Says who makes a call, until the result is dropped.

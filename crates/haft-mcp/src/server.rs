@@ -99,6 +99,7 @@ impl McpServer {
     /// servers behind haft.
     #[must_use]
     pub fn with_fronts(mut self, fronts: Fronts) -> Self {
+        fronts.expect_clients();
         self.fronts = fronts;
         self
     }

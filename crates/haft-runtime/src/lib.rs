@@ -29,7 +29,7 @@ mod undo;
 
 pub use admission::Seat;
 pub use catalogue::{
-    Catalogue, Handle, Hold, Offer, Problem, RegisterError, Registrar, Resolved, Snapshot, ToolSet,
+    Catalogue, Handle, Hold, Missing, Offer, Problem, RegisterError, Registrar, Resolved, Snapshot, ToolSet,
 };
 pub use event::{Bus, EventStream};
 pub use executor::Executor;

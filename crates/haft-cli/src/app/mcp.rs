@@ -10,12 +10,12 @@ use haft_mcp::{
     ServerInfo,
     client::{
         CALL_TIMEOUT, CONCURRENCY, ClientSetup, Endpoint, IDLE_TIMEOUT, Limits, McpClients, OAuth,
-        OAuthSetup, OwnClient, START_TIMEOUT, ServerConfig, Tokens, Transport,
+        OAuthSetup, OwnClient, START_TIMEOUT, ServerConfig, Tokens, Transport, name_beginnings,
     },
 };
 use haft_os::{OsHttp, OsProcesses, SystemClock, host};
 use haft_runtime::{
-    Catalogue, Problem,
+    Catalogue, Missing, Problem,
     settings::{
         McpLaunch, McpSetting, SavedPin, Scope, ServerListForm, SettingsSource, Template, server_list,
     },
@@ -156,7 +156,12 @@ impl App {
         let (listed, mut problems) = self.mcp_servers();
         let mut configs = Vec::new();
         for server in listed {
-            problems.extend(server.problem());
+            if let Some(problem) = server.problem() {
+                let why = format!("{}. Tell the user: {}.", problem.text, problem.fix);
+                let beginnings = name_beginnings(&server.name, server.setting.prefix.as_deref());
+                catalogue.miss(&format!("mcp:{}", server.name), Some(Missing { beginnings, why }));
+                problems.push(problem);
+            }
             configs.extend(server.config);
         }
         catalogue.report(SOURCE, problems);
@@ -237,6 +242,7 @@ impl App {
             },
             roots: setting.roots.iter().map(|root| root.absolute.clone()).collect(),
             pass_roots: setting.pass_roots,
+            only: setting.only.clone(),
             tools: setting.tools.clone(),
             ..ServerConfig::new(name, transport)
         };

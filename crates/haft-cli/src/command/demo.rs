@@ -22,6 +22,7 @@ use haft_os::{
 use haft_runtime::settings::{Place, Scope, Settings, SettingsSource, TrustFile};
 use serde_json::Value;
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };

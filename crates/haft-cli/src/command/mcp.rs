@@ -42,7 +42,8 @@ pub(super) fn mcp(app: &App, args: &McpArgs) -> anyhow::Result<Status> {
 }
 
 fn list(app: &App, json: bool) -> anyhow::Result<Status> {
-    let (listed, problems) = app.mcp_servers();
+    let (listed, mut problems) = app.mcp_servers();
+    problems.extend(app.settings.mcp_problems.iter().cloned());
     let tools = app.tools()?;
     let snapshot = tools.catalogue.snapshot();
     let count = |name: &str| {
@@ -147,12 +148,16 @@ fn add(app: &App, args: &McpAddArgs, json: bool) -> anyhow::Result<Status> {
     setting.eager = args.eager;
     let parts = setting.parts();
     let needs_approval = setting.needs_approval();
-    let entry = McpEntry { name: args.name.clone(), setting };
-    let is_new = file.change(&McpChange::Put(Box::new(entry)))?;
+    let entry = Box::new(McpEntry { name: args.name.clone(), setting });
+    let lost = if args.replace { file.server(&args.name)? } else { None };
+    let is_new = file.change(&if args.replace { McpChange::Put(entry) } else { McpChange::Add(entry) })?;
+    let lost = lost.filter(|_| is_new);
     if json {
         let parts: Vec<Value> =
             parts.iter().map(|(name, text)| json!({"name": name, "text": text})).collect();
-        print::json(&json!({"name": args.name, "file": file.shown, "changed": is_new, "launch": parts}))?;
+        print::json(&json!({
+            "name": args.name, "file": file.shown, "changed": is_new, "launch": parts, "replaced": lost,
+        }))?;
         return Ok(Status::Completed);
     }
     let word = if is_new { "written to" } else { "was already in" };
@@ -160,15 +165,20 @@ fn add(app: &App, args: &McpAddArgs, json: bool) -> anyhow::Result<Status> {
     for (name, text) in &parts {
         print::line(&format!("  {}", clean(&format!("{name}: {text}"))));
     }
+    if let Some(lost) = lost {
+        print::line(&clean(&format!("in place of one with {lost}")));
+    }
     let next = if needs_approval { "approve" } else { "test" };
     print::line(&clean(&format!("next: haft mcp {next} {}", args.name)));
     Ok(Status::Completed)
 }
 
 fn launch(app: &App, args: &McpAddArgs) -> anyhow::Result<McpLaunch> {
-    let is_url = |word: &str| word.starts_with("https://") || word.starts_with("http://");
+    let scheme = args.words.first().and_then(|word| scheme(word));
+    let is_web =
+        scheme.is_some_and(|scheme| ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web)));
     if let [url] = args.words.as_slice()
-        && is_url(url)
+        && is_web
     {
         haft_core::WebUrl::parse(url)?;
         if !args.env.is_empty() || args.cwd.is_some() {
@@ -177,6 +187,15 @@ fn launch(app: &App, args: &McpAddArgs) -> anyhow::Result<McpLaunch> {
         }
         let headers = args.header.iter().map(|header| self::header(header)).collect::<Result<_, _>>()?;
         return Ok(McpLaunch::Url { url: Template::new(url.as_str()), headers, older: args.sse });
+    }
+    // Never shown whole: there may be a password in it.
+    if let Some(scheme) = scheme {
+        let what = if is_web {
+            "a server at an address takes no arguments".to_owned()
+        } else {
+            format!("a server can't be reached by {scheme}://")
+        };
+        return Err(Trouble::usage(what, "write one address that begins with https://, or a program").into());
     }
     if !args.header.is_empty() || args.sse {
         let what = "--header and --sse are for a server at an address";
@@ -191,6 +210,13 @@ fn launch(app: &App, args: &McpAddArgs) -> anyhow::Result<McpLaunch> {
         .map_err(|why| Trouble::usage(why, "write an absolute path, or set HOME"))?;
     let argv = args.words.iter().map(|word| Template::new(word.as_str())).collect();
     Ok(McpLaunch::Command { argv, folder, env })
+}
+
+/// What stands before the `://` of an address.
+fn scheme(word: &str) -> Option<&str> {
+    let (scheme, _) = word.split_once("://")?;
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    (scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(is_letter)).then_some(scheme)
 }
 
 /// `NAME`, `NAME=OTHER`, or `NAME=secret:STORED`.
@@ -361,8 +387,7 @@ fn usable(app: &App, name: &str) -> anyhow::Result<Listed> {
 fn test(app: &App, name: &str, json: bool) -> anyhow::Result<Status> {
     usable(app, name)?;
     let tools = app.tools()?;
-    // What it said before would hide what it says now.
-    tools.servers().forget(name)?;
+    tools.servers().forget_era(name)?;
     let looked = block_on(async {
         let looked = tools.servers().look(name, &Cancel::new()).await;
         tools.servers().close().await;

@@ -1,4 +1,6 @@
 //! `haft import mcp`: servers that other tools were set up with, shown before anything is written.
+//!
+//! Keeps the invariant "what came with a workspace stays there, and waits to be approved".
 
 use super::settings_file::SettingsFile;
 use crate::{app::App, print, status::Status, terminal::clean, trouble::Trouble};
@@ -49,6 +51,8 @@ struct Found {
     setting: McpSetting,
     /// Names of variables whose values stand in the list, and have no place in settings.
     written_out: Vec<String>,
+    /// Which settings it goes to.
+    scope: Scope,
     fate: Fate,
 }
 
@@ -68,7 +72,9 @@ enum Fate {
 pub(super) fn import(app: &App, flags: &ImportFlags) -> anyhow::Result<Status> {
     let mut problems = Vec::new();
     let mut found: Vec<Found> = Vec::new();
-    for (tool, path, form) in lists(app, flags.from.as_deref()) {
+    let files =
+        Files { own: SettingsFile::of(app, Scope::User)?, here: SettingsFile::of(app, Scope::Local)? };
+    for ListAt { tool, path, form, scope } in lists(app, flags.from.as_deref()) {
         let Some(bytes) = host::read_file(&path, FILE_MAX_BYTES)? else {
             if flags.from.is_some() {
                 let what = format!("there is no file {}", path.display());
@@ -80,47 +86,82 @@ pub(super) fn import(app: &App, flags: &ImportFlags) -> anyhow::Result<Status> {
             problems.push(format!("{}: it isn't UTF-8", path.display()));
             continue;
         };
-        let source = SettingsSource::new(Scope::User, path.to_string_lossy(), text);
+        let source = SettingsSource::new(scope, path.to_string_lossy(), text);
         let list = server_list(&source, form, &app.place);
         problems.extend(list.problems.iter().map(ToString::to_string));
         for (name, setting) in list.servers {
-            let is_known = app.settings.mcp.contains_key(&name) || found.iter().any(|one| one.name == name);
+            // Also one that can't be used as it is written there.
+            let is_known = app.settings.mcp.contains_key(&name)
+                || found.iter().any(|one| one.name == name)
+                || files.of(scope).server(&name)?.is_some();
             let fate = if is_known { Fate::Known } else { Fate::New };
             let written_out = written_out(&setting);
-            found.push(Found { tool: tool.to_owned(), name, setting, written_out, fate });
+            found.push(Found { tool: tool.to_owned(), name, setting, written_out, scope, fate });
         }
     }
-    let file = SettingsFile::of(app, Scope::User)?;
     if flags.write {
         for one in found.iter().filter(|one| one.fate == Fate::New) {
             let entry = McpEntry { name: one.name.clone(), setting: one.setting.clone() };
-            file.change(&McpChange::Put(Box::new(entry)))?;
+            files.of(one.scope).change(&McpChange::Add(Box::new(entry)))?;
         }
     }
     if flags.json {
-        let servers: Vec<Value> = found.iter().map(object).collect();
+        let servers: Vec<Value> = found.iter().map(|one| object(one, &files)).collect();
         print::json(
-            &json!({"written": flags.write, "file": file.shown, "servers": servers, "problems": problems}),
+            &json!({"written": flags.write, "file": files.own.shown, "servers": servers, "problems": problems}),
         )?;
         return Ok(Status::Completed);
     }
-    tell(&found, &problems, &file.shown, flags.write);
+    tell(&found, &problems, &files, flags.write);
     Ok(Status::Completed)
 }
 
-/// The lists to read: what was asked for, else where other tools keep theirs.
-fn lists(app: &App, from: Option<&Path>) -> Vec<(&'static str, PathBuf, ServerListForm)> {
+/// The settings that servers go to.
+struct Files {
+    /// The user's, for all workspaces.
+    own: SettingsFile,
+    /// The user's for this workspace.
+    here: SettingsFile,
+}
+
+impl Files {
+    fn of(&self, scope: Scope) -> &SettingsFile {
+        if scope.is_in_workspace() { &self.here } else { &self.own }
+    }
+}
+
+/// A list, and which settings its servers go to.
+struct ListAt {
+    tool: &'static str,
+    path: PathBuf,
+    form: ServerListForm,
+    scope: Scope,
+}
+
+/// The lists to read: what was asked for, else where other tools keep theirs. What lies in the workspace may be anybody's.
+fn lists(app: &App, from: Option<&Path>) -> Vec<ListAt> {
     if let Some(from) = from {
         let is_toml = from.extension().is_some_and(|ending| ending == "toml");
         let form = if is_toml { ServerListForm::Toml } else { ServerListForm::Json };
-        return vec![("the list", from.to_owned(), form)];
+        let is_here = host::real_path(from).is_some_and(|path| path.starts_with(&app.workspace));
+        let scope = if is_here { Scope::Local } else { Scope::User };
+        return vec![ListAt { tool: "the list", path: from.to_owned(), form, scope }];
     }
-    let mut all: Vec<_> =
-        IN_WORKSPACE.iter().map(|(tool, at, form)| (*tool, app.workspace.join(at), *form)).collect();
-    if let Some(home) = &app.place.home {
-        all.extend(IN_HOME.iter().map(|(tool, at, form)| (*tool, Path::new(home).join(at), *form)));
-    }
-    all
+    let here = IN_WORKSPACE.into_iter().map(|(tool, at, form)| ListAt {
+        tool,
+        path: app.workspace.join(at),
+        form,
+        scope: Scope::Local,
+    });
+    let home = app.place.home.iter().flat_map(|home| {
+        IN_HOME.into_iter().map(move |(tool, at, form)| ListAt {
+            tool,
+            path: Path::new(home).join(at),
+            form,
+            scope: Scope::User,
+        })
+    });
+    here.chain(home).collect()
 }
 
 /// Variables whose values are written out, and headers with secrets that are.
@@ -129,15 +170,17 @@ fn written_out(setting: &McpSetting) -> Vec<String> {
         McpLaunch::Command { env, .. } => (env, true),
         McpLaunch::Url { headers, .. } => (headers, false),
     };
-    let plain =
-        named.iter().filter(|(name, value)| value.is_plain() && (is_command || is_secret_header(name)));
+    let plain = named.iter().filter(|(name, value)| {
+        if is_command { value.reference().is_none() } else { value.is_plain() && is_secret_header(name) }
+    });
     plain.map(|(name, _)| name.clone()).collect()
 }
 
-fn object(found: &Found) -> Value {
+fn object(found: &Found, files: &Files) -> Value {
     let parts: Vec<Value> =
         shown_parts(found).into_iter().map(|(name, text)| json!({"name": name, "text": text})).collect();
     json!({
+        "to": files.of(found.scope).shown,
         "name": found.name,
         "tool": found.tool,
         "from": found.setting.origin,
@@ -149,7 +192,11 @@ fn object(found: &Found) -> Value {
 
 /// How it is reached; values that are written out aren't shown.
 fn shown_parts(found: &Found) -> Vec<(String, String)> {
-    let mut parts = found.setting.parts();
+    let setting = &found.setting;
+    let mut parts = setting.parts();
+    parts.extend(setting.only.iter().map(|only| ("only the tools".to_owned(), only.join(", "))));
+    let off = setting.tools.iter().filter(|(_, tool)| tool.enabled == Some(false));
+    parts.extend(off.map(|(tool, _)| ("without the tool".to_owned(), tool.clone())));
     for (name, text) in &mut parts {
         let is_value = name
             .strip_prefix("variable ")
@@ -162,15 +209,16 @@ fn shown_parts(found: &Found) -> Vec<(String, String)> {
     parts
 }
 
-fn tell(found: &[Found], problems: &[String], file: &str, is_written: bool) {
+fn tell(found: &[Found], problems: &[String], files: &Files, is_written: bool) {
     if found.is_empty() {
         print::line("nothing to import: no other tool's list of servers was found here or in your home");
     }
     for one in found {
+        let file = &files.of(one.scope).shown;
         let fate = match one.fate {
-            Fate::New if is_written => "written",
-            Fate::New => "new",
-            Fate::Known => "there already, passed over",
+            Fate::New if is_written => format!("written to {file}"),
+            Fate::New => format!("new, for {file}"),
+            Fate::Known => "there already, passed over".to_owned(),
         };
         print::line(&clean(&format!("{} ({}, {}): {fate}", one.name, one.tool, one.setting.origin)));
         for (name, text) in shown_parts(one) {
@@ -186,10 +234,16 @@ fn tell(found: &[Found], problems: &[String], file: &str, is_written: bool) {
     for problem in problems {
         print::note(problem);
     }
-    let new = found.iter().filter(|one| one.fate == Fate::New).count();
-    match (new, is_written) {
-        (0, _) => {}
-        (_, true) => print::line(&clean(&format!("written to {file}; look at them with: haft mcp list"))),
-        (_, false) => print::line("nothing was written; this writes it: haft import mcp --write"),
+    let mut new = found.iter().filter(|one| one.fate == Fate::New).peekable();
+    if new.peek().is_none() {
+        return;
+    }
+    if !is_written {
+        print::line("nothing was written; this writes it: haft import mcp --write");
+        return;
+    }
+    print::line("look at them with: haft mcp list");
+    if new.any(|one| one.scope.is_in_workspace()) {
+        print::line("those that came with the workspace wait for: haft mcp approve NAME");
     }
 }

@@ -4,7 +4,7 @@
 use crate::{app::App, trouble::Trouble};
 use haft_core::{Cancel, Files, PathArg, RealPath, WriteMode, content_hash};
 use haft_os::host;
-use haft_runtime::settings::{Added, Additions, McpChange, Scope};
+use haft_runtime::settings::{Added, Additions, EditError, McpChange, Scope, server_keys};
 use std::{
     fmt::Display,
     path::{Path, PathBuf},
@@ -75,13 +75,22 @@ impl SettingsFile {
     /// Changes the servers in it, while nobody else writes; says whether anything changed.
     ///
     /// # Errors
-    /// As [`SettingsFile::preview`]; it can't be written.
+    /// As [`SettingsFile::preview`]; a server that is to be added has another in its place; it can't be written.
     pub(super) fn change(&self, change: &McpChange) -> anyhow::Result<bool> {
         self.rewrite(|text| {
-            let after = change.apply_to(text).map_err(|error| self.damaged(&error))?;
+            let after = change.apply_to(text).map_err(|error| self.refused(&error))?;
             let is_changed = after.is_some();
             Ok((after, is_changed))
         })
+    }
+
+    /// What it says of a server, by its keys; none where it names no such server.
+    ///
+    /// # Errors
+    /// As [`SettingsFile::preview`].
+    pub(super) fn server(&self, name: &str) -> anyhow::Result<Option<String>> {
+        let text = self.text()?.unwrap_or_default();
+        Ok(server_keys(&text, name).map_err(|error| self.damaged(&error))?)
     }
 
     /// Writes what `make` makes of its text, where it makes anything, while nobody else writes.
@@ -102,6 +111,14 @@ impl SettingsFile {
 
     fn added(&self, text: &str, additions: &Additions) -> anyhow::Result<Added> {
         Ok(additions.add_to(text).map_err(|error| self.damaged(&error))?)
+    }
+
+    fn refused(&self, error: &EditError) -> Trouble {
+        let EditError::Named { name, .. } = error else { return self.damaged(error) };
+        let fix = format!(
+            "change it there, or put the new one in its place and lose all of that: haft mcp add --replace {name} …"
+        );
+        Trouble::usage(format!("{}: {error}", self.shown), fix)
     }
 
     fn damaged(&self, error: &impl Display) -> Trouble {

@@ -243,8 +243,13 @@ fn lists_of_other_tools_are_shown_and_taken_over_without_values() {
         "sh": {"command": "./server.sh", "args": ["x"], "env": {"KEY": "sk-secret", "NAMED": "${NAMED}"}},
         "web": {"url": "https://x.example/mcp", "headers": {"Authorization": "Bearer sk-secret"}},
     }});
-    place.write("list.json", &list.to_string());
-    let shown = place.run(&["import", "mcp", "--from", "list.json"]).with(0).out;
+    fs::write(place.beside("list.json"), list.to_string()).unwrap();
+    let from = |more: &[&str]| {
+        let list = place.beside("list.json");
+        let words = ["import", "mcp", "--from", list.to_str().unwrap()];
+        place.run(&[&words[..], more].concat()).with(0).out
+    };
+    let shown = from(&[]);
     for part in [
         "sh (the list",
         "new",
@@ -255,11 +260,123 @@ fn lists_of_other_tools_are_shown_and_taken_over_without_values() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(!shown.contains("sk-secret"), "{shown}");
-    place.run(&["import", "mcp", "--from", "list.json", "--write"]).with(0);
+    from(&["--write"]);
     let text = fs::read_to_string(place.home().join("config.toml")).unwrap();
     assert!(text.contains("env = [\"NAMED\"]") && text.contains("[mcp.servers.web]"), "{text}");
     assert!(!text.contains("sk-secret"), "{text}");
-    let again = place.run(&["import", "mcp", "--from", "list.json"]).with(0).out;
+    let again = from(&[]);
     assert!(again.contains("there already, passed over"), "{again}");
     place.run(&["import", "mcp", "--from", "nothing.json"]).with(2);
+}
+
+#[test]
+fn servers_of_the_workspaces_lists_stay_there_and_wait_for_approval() {
+    let place = with_server();
+    let list = json!({"servers": {
+        "sh": {"command": "./server.sh", "args": ["here"], "disabledTools": ["gone"], "alwaysAllow": ["look"]},
+        "asks": {"command": "./server.sh", "env": {"KEY": "${input:key}"}},
+    }});
+    place.write(".vscode/mcp.json", &list.to_string());
+    let shown = place.run(&["import", "mcp"]).with(0);
+    assert!(
+        shown.out.contains(".haft/config.local.toml") && shown.out.contains("without the tool: gone"),
+        "{shown:?}"
+    );
+    for lost in ["\"alwaysAllow\"", "haft permissions allow 'mcp__sh__TOOL'", "${input:key}"] {
+        assert!(shown.err.contains(lost), "{lost}: {shown:?}");
+    }
+    let written = place.run(&["import", "mcp", "--write"]).with(0).out;
+    assert!(written.contains("wait for: haft mcp approve"), "{written}");
+    assert!(!place.home().join("config.toml").exists(), "it is no server of all workspaces");
+    assert_eq!(states(&place), [("sh".to_owned(), "not approved".to_owned())]);
+    place.run(&["--yes", "mcp", "approve", "sh"]).with(0);
+    assert!(place.run(&["tools", "--json"]).with(0).out.contains("mcp__sh__look"));
+}
+
+#[test]
+fn only_the_tools_that_a_list_keeps_are_used() {
+    let place = with_server();
+    for (only, is_used) in [("look", true), ("other", false)] {
+        let list =
+            json!({"mcpServers": {"sh": {"command": "./server.sh", "args": ["x"], "includeTools": [only]}}});
+        place.write(".mcp.json", &list.to_string());
+        place.run(&["mcp", "approve", "--yes", "sh"]).with(0);
+        assert_eq!(place.run(&["tools", "--json"]).with(0).out.contains("mcp__sh__look"), is_used, "{only}");
+    }
+}
+
+#[test]
+fn a_server_takes_no_others_place_unless_asked_to() {
+    let place = with_server();
+    let before = "[mcp.servers.sh]\ncommand = 'sleep'\nsandbox = true\n\n[mcp.servers.sh.tools.look]\nenabled = false\n";
+    place.write_home("config.toml", before);
+    let read = || fs::read_to_string(place.home().join("config.toml")).unwrap();
+    let refused = place.run(&["mcp", "add", "sh", "--", "./server.sh", "x"]).with(2);
+    for part in ["command, sandbox, tools.look", "haft mcp add --replace sh"] {
+        assert!(refused.err.contains(part), "{part}: {refused:?}");
+    }
+    assert_eq!(read(), before);
+    let replaced = place.run(&["mcp", "add", "--replace", "sh", "--", "./server.sh", "x"]).with(0).out;
+    assert!(replaced.contains("in place of one with command, sandbox, tools.look"), "{replaced}");
+    assert!(read().contains("./server.sh") && !read().contains("sandbox"), "{}", read());
+}
+
+#[test]
+fn a_server_written_into_an_untrusted_workspace_is_approved_and_taken_out_there() {
+    for flag in ["--project", "--local"] {
+        let place = with_server();
+        let added = place.run(&["mcp", "add", flag, "sh", "--", "./server.sh", "here"]).with(0).out;
+        assert!(added.contains("next: haft mcp approve sh"), "{added}");
+        assert_eq!(state(&place), "not approved");
+        assert!(!place.run(&["tools", "--json"]).with(0).out.contains("mcp__sh__look"));
+        let approved = place.run(&["--yes", "mcp", "approve", "sh"]).with(0);
+        assert!(approved.err.contains("./server.sh here"), "{approved:?}");
+        assert_eq!(state(&place), "in use");
+        assert!(place.run(&["tools", "--json"]).with(0).out.contains("mcp__sh__look"));
+        place.run(&["mcp", "remove", "sh"]).with(0);
+        assert!(states(&place).is_empty());
+    }
+}
+
+#[test]
+fn a_list_of_servers_says_what_of_the_settings_is_none() {
+    let place = Place::new();
+    place.write_home("config.toml", "[mcp.servers.x]\ncommand = 'a'\nurl = 'https://x.example/'\n");
+    let listed = place.run(&["mcp", "list"]).with(0);
+    assert!(listed.err.contains("a command or a url, not both"), "{listed:?}");
+    let listed = place.run(&["mcp", "list", "--json"]).with(0).json();
+    assert_eq!(listed["problems"][0]["line"], 1);
+}
+
+#[test]
+fn an_address_that_is_no_web_address_is_no_server() {
+    let place = Place::new();
+    for words in [
+        &["mcp", "add", "x", "ftp://u:pass@a.example/"][..],
+        &["mcp", "add", "x", "https://a.example/", "more"],
+    ] {
+        let refused = place.run(words).with(2);
+        assert!(refused.err.contains("https://") && !refused.err.contains("pass"), "{refused:?}");
+    }
+    assert!(!place.home().join("config.toml").exists());
+}
+
+#[test]
+fn a_server_that_is_not_up_is_named_by_what_is_wrong_with_it() {
+    let place = with_list(&["here"]);
+    let waiting = place.run(&["--yes", "call", "mcp__sh__look", "{}"]).with(2);
+    assert!(
+        waiting.out.contains("haft mcp approve sh") || waiting.err.contains("haft mcp approve sh"),
+        "{waiting:?}"
+    );
+    place.run(&["mcp", "add", "bad", "--", "sh", "-c", "echo no database >&2; exit 3"]).with(0);
+    let failed = place.run(&["--yes", "call", "mcp__bad__x", "{}"]).with(2);
+    assert!(failed.out.contains("no database") || failed.err.contains("no database"), "{failed:?}");
+    let tried = place.run(&["mcp", "test", "bad"]).with(1).out;
+    assert!(!tried.contains("haft mcp test"), "{tried}");
+    place.run(&["mcp", "add", "mute", "--", "sleep", "60"]).with(0);
+    let problems = place.run(&["tools", "--problems"]).with(0).out;
+    for part in ["the server bad couldn't be started", "the server mute hasn't said yet what tools it has"] {
+        assert!(problems.contains(part), "{part}: {problems}");
+    }
 }

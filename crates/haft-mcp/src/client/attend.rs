@@ -85,9 +85,12 @@ impl Server {
         }
         match method {
             "ping" => Ok(json!({})),
-            "roots/list" if !self.config.roots.is_empty() => Ok(json!({"roots": self.roots()})),
+            // Where a client's folders are passed on and this one has none, there are none.
+            "roots/list" if !self.config.roots.is_empty() || self.lends().roots => {
+                Ok(json!({"roots": self.roots()}))
+            }
             "elicitation/create" => self.elicit(params, person).await,
-            "sampling/createMessage" => Err(unknown("this client lends no model to servers")),
+            "sampling/createMessage" => Err(unknown("whoever made the call lends no model to servers")),
             _ => Err(unknown(format!("this client doesn't know {method}"))),
         }
     }

@@ -1,7 +1,7 @@
 //! What a server said when it was last asked, kept so that its tools are listed while it sleeps, and the era that it
 //! speaks.
 
-use super::{canonical, definition::Definition, greet::Greeting};
+use super::{canonical, greet::Greeting, registry::TakenIn};
 use crate::era::Era;
 use haft_core::{Failure, StateFolder};
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,9 @@ pub(crate) struct Kept {
     capabilities: Value,
     instructions: Option<String>,
     pub(crate) tools: Vec<Value>,
+    /// What was wrong with the list of them.
+    #[serde(default)]
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Kept {
@@ -68,7 +71,7 @@ impl Cache {
     ///
     /// # Errors
     /// It can't be written. The server is asked again the next time.
-    pub(crate) fn store(&self, greeting: &Greeting, tools: &[Definition]) -> Result<(), Failure> {
+    pub(crate) fn store(&self, greeting: &Greeting, taken: &TakenIn) -> Result<(), Failure> {
         let kept = Kept {
             version: VERSION,
             launch: self.launch.to_string(),
@@ -77,7 +80,8 @@ impl Cache {
             info: greeting.info.clone(),
             capabilities: greeting.capabilities.clone(),
             instructions: greeting.instructions.clone(),
-            tools: tools.iter().map(|tool| Value::Object(tool.raw().clone())).collect(),
+            tools: taken.definitions.iter().map(|tool| Value::Object(tool.raw().clone())).collect(),
+            warnings: taken.warnings.clone(),
         };
         let bytes = serde_json::to_vec(&kept).map_err(|error| {
             Failure::internal("the definitions have no JSON form").diagnose(error.to_string())
@@ -91,13 +95,5 @@ impl Cache {
             return Ok(());
         }
         self.state.update(&self.at, &mut |_: Option<&[u8]>| Ok(bytes.clone()))
-    }
-
-    /// Forgets it.
-    ///
-    /// # Errors
-    /// It can't be removed.
-    pub(crate) fn remove(&self) -> Result<(), Failure> {
-        self.state.remove(&self.at)
     }
 }

@@ -5,8 +5,10 @@
 use super::{
     cache::Cache,
     config::ServerConfig,
+    failure,
     gathered::Gathered,
     log::Oddities,
+    names::Names,
     registry::Registry,
     server::{Server, Shared},
     upstream::Upstream,
@@ -14,7 +16,7 @@ use super::{
 use crate::{Fronts, ServerInfo, Upstreams};
 use futures::future::join_all;
 use haft_core::{Cancel, Failure, Media, StateFolder};
-use haft_runtime::Catalogue;
+use haft_runtime::{Catalogue, Problem};
 use serde_json::{Value, json};
 use std::{
     sync::Arc,
@@ -71,16 +73,22 @@ pub struct ServerReport {
     pub oddities: Oddities,
     /// The end of what it wrote beside the protocol.
     pub log: Vec<String>,
+    /// What of its tools can't be used, and what was done to them.
+    #[serde(skip)]
+    pub problems: Vec<Problem>,
 }
 
 impl McpClients {
-    /// Takes servers in; none is started. What they said before is in the catalogue at once.
+    /// Takes servers in; none is started. What they said before is in the catalogue at once. Where tools of two of them have
+    /// one name, it is the first one's.
     pub fn new(setup: ClientSetup, configs: Vec<ServerConfig>) -> Self {
         let client = json!({"name": setup.info.name, "version": setup.info.version});
         let shared = Shared { client, media: setup.media, fronts: setup.fronts };
-        let servers = configs.into_iter().map(|config| {
+        let names = Names::default();
+        let servers = configs.into_iter().enumerate().map(|(rank, config)| {
             let cache = setup.state.clone().map(|state| Cache::new(state, &config.name, &config.parts));
-            Server::new(config, shared.clone(), Registry::new(setup.catalogue.clone()), cache)
+            let registry = Registry::new(setup.catalogue.clone(), names.clone(), rank);
+            Server::new(config, shared.clone(), registry, cache)
         });
         Self { servers: servers.collect() }
     }
@@ -128,7 +136,8 @@ impl McpClients {
     pub async fn look(&self, name: &str, cancel: &Cancel) -> Result<ServerReport, Failure> {
         let server = self.server(name)?;
         let began = Instant::now();
-        let peer = server.connected(cancel).await?;
+        let connected = server.connected(cancel).await;
+        let peer = connected.map_err(|error| failure::without_advice(&server.config.name, error))?;
         let greeting = peer.greeting.clone();
         Ok(ServerReport {
             name: Arc::clone(&server.config.name),
@@ -141,6 +150,7 @@ impl McpClients {
             took_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
             oddities: server.log.oddities(),
             log: server.log.last(REPORT_LINES).0,
+            problems: server.registry.problems(),
         })
     }
 
@@ -150,12 +160,14 @@ impl McpClients {
         Some((server.log.last(REPORT_LINES).0, server.log.oddities()))
     }
 
-    /// Forgets what a server said before, so that it is asked anew.
+    /// Forgets which era of the protocol a server spoke, so that it is greeted like one that nobody knows. Its tools stay as
+    /// they were until it says what they are now.
     ///
     /// # Errors
-    /// There is no such server; what is kept of it can't be removed.
-    pub fn forget(&self, name: &str) -> Result<(), Failure> {
-        self.server(name)?.forget()
+    /// There is no such server.
+    pub fn forget_era(&self, name: &str) -> Result<(), Failure> {
+        self.server(name)?.forget_era();
+        Ok(())
     }
 
     /// The servers for what they have besides tools.

@@ -115,6 +115,8 @@ pub struct ServerConfig {
     pub roots: Vec<String>,
     /// Whether it is told of the folders of the client in front, where it is told of no others.
     pub pass_roots: bool,
+    /// The tools that are used, by the names that the server gives them; none for all of them.
+    pub only: Option<Vec<String>>,
     /// What the user says of single tools, by the names that the server gives them.
     pub tools: BTreeMap<String, McpToolSetting>,
 }
@@ -134,6 +136,7 @@ impl ServerConfig {
             limits: Limits::default(),
             roots: Vec::new(),
             pass_roots: false,
+            only: None,
             tools: BTreeMap::new(),
         }
     }
@@ -141,6 +144,12 @@ impl ServerConfig {
     /// Who owns its tools in the catalogue.
     pub fn owner(&self) -> String {
         format!("mcp:{}", self.name)
+    }
+
+    /// Whether one of its tools is offered, by the name that the server gives it.
+    pub(crate) fn uses(&self, tool: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only.iter().any(|name| name == tool))
+            && self.tools.get(tool).is_none_or(|set| set.enabled != Some(false))
     }
 
     /// How it is reached, on one line, for people.

@@ -94,12 +94,20 @@ pub(crate) fn of_start(server: &str, error: GreetError, tail: &[String]) -> Fail
         GreetError::Call(CallError::Cancelled) => return Failure::cancelled(),
     };
     let said = if tail.is_empty() { String::new() } else { format!("\n[stderr]\n{}", tail.join("\n")) };
-    Failure::new(
-        kind,
-        format!(
-            "the server {server} couldn't be started: {why}{said}\nTell the user; `haft mcp test {server}` shows more."
-        ),
-    )
+    Failure::new(kind, format!("the server {server} couldn't be started: {why}{said}{}", advice(server)))
+}
+
+/// Where there is more to see.
+fn advice(server: &str) -> String {
+    format!("\nTell the user; `haft mcp test {server}` shows more.")
+}
+
+/// The same for whoever is looking there already.
+pub(crate) fn without_advice(server: &str, mut failure: Failure) -> Failure {
+    if let Some(text) = failure.text.strip_suffix(&advice(server)) {
+        failure.text = text.to_owned();
+    }
+    failure
 }
 
 /// The time to start has passed.
@@ -136,6 +144,15 @@ fn seconds(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_tries_a_server_isnt_told_to_try_it() {
+        let failure =
+            of_start("s", GreetError::Foreign("it speaks nothing".to_owned()), &["boom".to_owned()]);
+        assert!(failure.text.contains("haft mcp test s"), "{}", failure.text);
+        let text = without_advice("s", failure).text;
+        assert!(text.ends_with("boom") && !text.contains("haft mcp test"), "{text}");
+    }
 
     #[test]
     fn each_failure_says_what_to_do_and_whether_it_may_be_repeated() {

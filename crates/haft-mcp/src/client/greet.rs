@@ -4,6 +4,7 @@
 //! over it: then it is greeted the older way, and remembered for it.
 
 use super::{
+    lent,
     refusal::Refusal,
     wire::{Ask, CallError, Link, Wire},
 };
@@ -87,9 +88,13 @@ pub(crate) async fn greet(
             other => return other,
         }
     }
-    match greeter.discover(PROBE_TIME.min(patience)).await? {
+    // One that is known to speak this way says nothing because it is slow, and may take all the time there is.
+    let is_known = remembered == Some(Era::Modern);
+    let silence = if is_known { patience } else { PROBE_TIME.min(patience) };
+    match greeter.discover(silence).await? {
         Said::Modern(greeting) => Ok(greeting),
         Said::Older => greeter.legacy().await,
+        Said::Nothing if is_known => Err(CallError::Silent(silence).into()),
         Said::Nothing => greeter.after_silence().await,
     }
 }
@@ -203,7 +208,7 @@ impl Greeter<'_> {
         }
         let mut params = Map::new();
         params.insert("protocolVersion".to_owned(), json!(LATEST_LEGACY));
-        params.insert("capabilities".to_owned(), self.wire.capabilities.clone());
+        params.insert("capabilities".to_owned(), lent::declared(&self.wire.capabilities, self.wire.lends));
         params.insert("clientInfo".to_owned(), self.wire.client.clone());
         let mut ask = Ask::new("initialize", params, self.cancel);
         ask.idle = Some(self.patience);

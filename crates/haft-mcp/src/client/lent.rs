@@ -4,7 +4,7 @@
 //! A server is told only of what that very client can do, so that it asks nobody for what nobody has.
 
 use super::{config::ServerConfig, router::Asker, server::Server};
-use crate::{Front, RpcError, exchange::elicits};
+use crate::{Front, Fronts, RpcError, exchange::elicits};
 use haft_core::{Failure, FailureKind, exact};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -26,16 +26,32 @@ pub(super) fn capabilities(own: &Value, lends: Lends, front: Option<&Arc<dyn Fro
     Value::Object(all)
 }
 
-/// What the settings let through.
+/// What this client declares once for all calls of a connection, as the older era wants it: also what only some who make
+/// calls may have. A question to one that hasn't got it is answered by an error.
+pub(super) fn declared(own: &Value, lends: Lends) -> Value {
+    let Value::Object(own) = own else { return own.clone() };
+    let mut all = own.clone();
+    if lends.clients {
+        all.entry("sampling").or_insert_with(|| json!({}));
+        if lends.roots {
+            all.entry("roots").or_insert_with(|| json!({}));
+        }
+    }
+    Value::Object(all)
+}
+
+/// What the settings let through, and to whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lends {
     /// Whether a client's own folders are named to the server.
     pub(crate) roots: bool,
+    /// Whether clients in front of haft make calls.
+    pub(crate) clients: bool,
 }
 
 impl Lends {
-    pub(super) fn of(config: &ServerConfig) -> Self {
-        Self { roots: config.pass_roots && config.roots.is_empty() }
+    pub(super) fn of(config: &ServerConfig, fronts: &Fronts) -> Self {
+        Self { roots: config.pass_roots && config.roots.is_empty(), clients: fronts.are_expected() }
     }
 
     /// Whether a question of a server goes to the client in front as it is.
@@ -127,13 +143,13 @@ mod tests {
     fn told(theirs: Value, roots: bool) -> Value {
         let front: Arc<dyn Front> = Arc::new(Client(theirs));
         let own = json!({"elicitation": {"form": {}, "url": {}}});
-        capabilities(&own, Lends { roots }, Some(&front))
+        capabilities(&own, Lends { roots, clients: true }, Some(&front))
     }
 
     #[test]
     fn a_server_is_told_of_what_the_client_in_front_can_do() {
         let own = json!({"elicitation": {"form": {}, "url": {}}});
-        assert_eq!(capabilities(&own, Lends { roots: true }, None), own);
+        assert_eq!(capabilities(&own, Lends { roots: true, clients: true }, None), own);
         assert_eq!(told(json!({}), true), json!({}));
         assert_eq!(told(json!({"elicitation": {}, "roots": {}}), false), json!({"elicitation": {}}));
         let all = json!({"sampling": {"tools": {}}, "roots": {"listChanged": true}});
@@ -141,9 +157,21 @@ mod tests {
     }
 
     #[test]
+    fn a_server_of_the_older_era_is_told_what_clients_in_front_may_have() {
+        let own = json!({"elicitation": {"form": {}, "url": {}}});
+        let told = |roots, clients| declared(&own, Lends { roots, clients });
+        assert_eq!(told(true, false), own, "nobody is in front");
+        assert_eq!(
+            (told(false, true)["sampling"].clone(), told(false, true).get("roots")),
+            (json!({}), None)
+        );
+        assert_eq!(told(true, true)["roots"], json!({}));
+    }
+
+    #[test]
     fn only_what_the_client_has_goes_on_to_it() {
-        let goes_on =
-            |theirs: Value, method: &str| Lends { roots: false }.goes_on(method, &json!({}), &Client(theirs));
+        let lends = Lends { roots: false, clients: true };
+        let goes_on = |theirs: Value, method: &str| lends.goes_on(method, &json!({}), &Client(theirs));
         assert!(goes_on(json!({"elicitation": {}}), "elicitation/create"));
         assert!(!goes_on(json!({"elicitation": {"url": {}}}), "elicitation/create"));
         assert!(goes_on(json!({"sampling": {}}), "sampling/createMessage"));

@@ -51,9 +51,21 @@ fn read_one(text: &str) -> Option<Message<'_>> {
         });
         return Some(Message::Reply { id, result: Err(error) });
     }
-    let result = envelope.result.and_then(value)?;
-    // A result without an id answers nothing.
-    id.is_some().then_some(Message::Reply { id, result: Ok(result) })
+    // Without an id it answers nothing.
+    let id = Some(id?);
+    if let Some(result) = envelope.result.and_then(value) {
+        return Some(Message::Reply { id, result: Ok(result) });
+    }
+    // A line of a log may have an id as well, so only what calls itself a message of the protocol is taken for one.
+    let is_reply = envelope.jsonrpc.is_some() && envelope.params.is_none();
+    is_reply.then(|| Message::Reply {
+        id,
+        result: Err(RpcError {
+            code: 0,
+            message: "its reply has neither a result nor an error".to_owned(),
+            data: None,
+        }),
+    })
 }
 
 /// A part of a message. What is nested deeper than can be read is cut there, visibly.
@@ -117,9 +129,23 @@ mod tests {
         assert!(matches!(both, Message::Reply { result: Ok(_), .. }));
         let odd = read(r#"{"id":1,"error":"no"}"#).remove(0);
         assert!(matches!(odd, Message::Reply { result: Err(error), .. } if error.data == Some(json!("no"))));
-        for noise in
-            ["hello", "3", "{}", "{", r#"{"result":{}}"#, r#"{"level":"info","msg":"started"}"#, "null"]
-        {
+        for empty in [r#"{"jsonrpc":"2.0","id":1}"#, r#"{"jsonrpc":"2.0","id":1,"error":null}"#] {
+            let Message::Reply { id: Some(Id::Number(1)), result: Err(error) } = read(empty).remove(0) else {
+                panic!("{empty} fails what it answers")
+            };
+            assert!(error.message.contains("neither a result nor an error"), "{empty}");
+        }
+        for noise in [
+            r#"{"id":1,"msg":"started"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"params":{}}"#,
+            "hello",
+            "3",
+            "{}",
+            "{",
+            r#"{"result":{}}"#,
+            r#"{"level":"info","msg":"started"}"#,
+            "null",
+        ] {
             assert!(read(noise).is_empty(), "{noise}");
         }
     }

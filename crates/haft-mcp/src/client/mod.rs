@@ -12,7 +12,7 @@
 //! | `wire`, `router`, `pulse`, `message` | requests and answers, whatever carries them |
 //! | `stdio`, `http`, `refusal`, `sse` | what carries them |
 //! | `registry`, `tool`, `call`, `rounds`, `result` | definitions as tools of haft's, calls, results |
-//! | `definition`, `schema`, `headers`, `name`, `screen` | what a definition says and how it is shown |
+//! | `definition`, `schema`, `headers`, `name`, `names`, `screen` | what a definition says and how it is shown |
 //! | `upstream`, `subscription`, `gathered` | resources, prompts and completions, for hosts that pass them on; those of all servers as one |
 //! | `lent` | what a client in front of haft lends to a server |
 //! | `auth/` | logging in, over HTTP |
@@ -39,6 +39,7 @@ mod listening;
 mod log;
 mod message;
 mod name;
+mod names;
 mod pages;
 mod pulse;
 mod refusal;
@@ -64,5 +65,6 @@ pub use config::{
     CALL_TIMEOUT, CONCURRENCY, Endpoint, IDLE_TIMEOUT, Limits, START_TIMEOUT, ServerConfig, Tokens, Transport,
 };
 pub use log::Oddities;
+pub use name::name_beginnings;
 pub use subscription::Subscription;
 pub use upstream::{Upstream, UpstreamError, UpstreamList, UpstreamNote, UpstreamRequest};

@@ -27,6 +27,12 @@ pub(crate) fn tool_name(server: &str, prefix: Option<&str>, tool: &str) -> Arc<s
     format!("{kept}_{short}").into()
 }
 
+/// What the names of a server's tools begin with: its own way, and the one that holds under any prefix.
+pub fn name_beginnings(server: &str, prefix: Option<&str>) -> Vec<String> {
+    let own = prefix.map(mapped).filter(|prefix| !prefix.is_empty());
+    own.into_iter().chain([format!("mcp__{}__", mapped(server))]).collect()
+}
+
 /// What a rule for all tools of a server is written for.
 pub(crate) fn full_name(server: &str, tool: &str) -> Arc<str> {
     tool_name(server, None, tool)

@@ -14,6 +14,9 @@ const PAGES_MAX: usize = 200;
 /// How many entries a list may have.
 pub(crate) const ENTRIES_MAX: usize = 5_000;
 
+/// How much of what is no list is shown.
+const SHOWN_MAX_CHARS: usize = 60;
+
 /// What to list.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listing {
@@ -63,7 +66,14 @@ pub(crate) async fn list(
         let mut page = wire.ask(ask).await?;
         let entries = match page.get_mut(listing.key).map(Value::take) {
             Some(Value::Array(entries)) => entries,
-            _ => Vec::new(),
+            found => {
+                let found = found.map_or_else(|| "nothing".to_owned(), |found| short(&found));
+                listed.warnings.push(format!(
+                    "its answer to {} has {found} where its list of {} should be: none of them is known",
+                    listing.method, listing.key
+                ));
+                return Ok(listed);
+            }
         };
         let (mut new, is_empty) = (0_usize, entries.is_empty());
         for entry in entries {
@@ -104,4 +114,11 @@ pub(crate) async fn list(
         listing.key
     ));
     Ok(listed)
+}
+
+/// The beginning of a value, for people.
+fn short(value: &Value) -> String {
+    let text = value.to_string();
+    let kept: String = text.chars().take(SHOWN_MAX_CHARS).collect();
+    if kept.len() < text.len() { format!("{kept}…") } else { kept }
 }

@@ -4,6 +4,7 @@
 //! against. One that no object fits sets its tool aside.
 
 use haft_core::exact;
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -11,6 +12,8 @@ use std::collections::BTreeSet;
 const DEPTH_MAX: usize = 4;
 /// How many forms of a union are named in words.
 const FORMS_SHOWN: usize = 6;
+/// Keywords that say something only together with one another.
+const JOINT: [&str; 3] = ["if", "then", "else"];
 /// Where the schemas of the drafts themselves are.
 const DRAFTS: [&str; 2] = ["http://json-schema.org/", "https://json-schema.org/"];
 
@@ -158,7 +161,9 @@ fn object<'s>(part: &'s Value, root: &'s Value) -> Result<&'s Map<String, Value>
 
 fn target<'s>(reference: &Value, root: &'s Value) -> Result<&'s Map<String, Value>, String> {
     let pointer = reference.as_str().and_then(|text| text.strip_prefix('#')).unwrap_or("/");
-    let found = root.pointer(pointer).and_then(Value::as_object);
+    // Written as part of an address: `%25` is a percent sign.
+    let pointer = percent_decode_str(pointer).decode_utf8_lossy();
+    let found = root.pointer(&pointer).and_then(Value::as_object);
     found.ok_or_else(|| format!("it refers to {reference}, which isn't in it"))
 }
 
@@ -171,8 +176,11 @@ enum Joined {
 
 /// Adds what another object schema says.
 fn merge(into: &mut Map<String, Value>, other: &Map<String, Value>, joined: Joined) {
+    // Those of two parts side by side would say what neither does; the full schema still says both.
+    let has_joint = JOINT.iter().any(|name| into.contains_key(*name));
     for (name, keyword) in other {
         match (name.as_str(), keyword) {
+            (name, _) if has_joint && JOINT.contains(&name) => {}
             ("properties", Value::Object(theirs)) => {
                 let own = into.entry("properties").or_insert_with(|| Value::Object(Map::new()));
                 let Some(own) = own.as_object_mut() else { continue };
@@ -315,6 +323,35 @@ mod tests {
         assert_eq!(found.schema["properties"], json!({"b": {"type": "integer"}, "a": {"type": "string"}}));
         assert!(found.schema.get("oneOf").is_none() && found.full.is_some());
         assert_eq!(found.rule.as_deref(), Some("Takes exactly one of these forms: {a}."));
+    }
+
+    #[test]
+    fn a_reference_is_read_as_part_of_an_address() {
+        let schema = json!({
+            "$ref": "#/$defs/100%25%20sure",
+            "$defs": {"100% sure": {"type": "object", "properties": {"a": {"type": "string"}}}},
+        });
+        assert_eq!(shown(&schema).unwrap().schema["properties"], json!({"a": {"type": "string"}}));
+    }
+
+    #[test]
+    fn conditions_of_two_parts_are_not_mixed() {
+        let is =
+            |name: &str, value: &str| json!({"properties": {name: {"const": value}}, "required": [name]});
+        let needs = |name: &str| json!({"required": [name]});
+        let schema = json!({"type": "object", "allOf": [
+            {"if": is("kind", "a"), "then": needs("x")},
+            {"if": is("kind", "b"), "else": needs("y")},
+        ]});
+        let found = shown(&schema).unwrap();
+        let (shown, full) =
+            (Checker::compile(&found.schema).unwrap(), Checker::compile(&found.full.unwrap()).unwrap());
+        for input in
+            [json!({"kind": "a", "x": 1, "y": 1}), json!({"kind": "b"}), json!({"kind": "c", "y": 1})]
+        {
+            assert_eq!((full.problems(&input), shown.problems(&input)), (None, None), "{input}");
+        }
+        assert!(full.problems(&json!({"kind": "c"})).is_some());
     }
 
     #[test]

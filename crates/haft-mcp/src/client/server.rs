@@ -159,7 +159,8 @@ impl Server {
             if let Ok(mut slot) = server.slot.try_lock() {
                 slot.era = Some(greeting.era);
             }
-            server.registry.take_in(&server, &greeting, kept.tools, Vec::new());
+            let listed = pages::Listed { entries: kept.tools, warnings: kept.warnings };
+            server.registry.take_in(&server, &greeting, listed);
             *server.lock_greeting() = Some(greeting);
         }
         server
@@ -201,6 +202,9 @@ impl Server {
             self.bury(&mut slot, &why);
         }
         self.wait(&slot, cancel).await?;
+        if !self.is_known() {
+            self.registry.starting(&self.config);
+        }
         let limit = self.config.limits.start;
         let started = tokio::select! {
             started = timeout(limit, self.start(slot.era, cancel)) => started.unwrap_or_else(|_| {
@@ -218,6 +222,10 @@ impl Server {
             }
             Err(failure) => {
                 slot.failed(&failure.text);
+                if slot.era == Some(Era::Modern) {
+                    // It may be another one by now: the next start finds out anew what it speaks.
+                    slot.era = None;
+                }
                 self.registry.failed(&self.config, &failure);
                 Err(failure)
             }
@@ -255,12 +263,11 @@ impl Server {
         }
     }
 
-    /// Forgets what it said before.
-    ///
-    /// # Errors
-    /// It can't be removed.
-    pub(crate) fn forget(&self) -> Result<(), Failure> {
-        self.cache.as_ref().map_or(Ok(()), Cache::remove)
+    /// Forgets which era it spoke. Its tools stay as they were until it says what they are now.
+    pub(crate) fn forget_era(&self) {
+        if let Ok(mut slot) = self.slot.try_lock() {
+            slot.era = None;
+        }
     }
 
     /// The end of what it wrote beside the protocol.
@@ -336,7 +343,8 @@ impl Server {
         Ok((Wire { link, router, client, capabilities, lends: self.lends() }, arrivals))
     }
 
-    /// What this client can do for the server: ask a person, and name folders where the settings do. It lends no model.
+    /// What this client can do for the server by itself: ask a person, and name folders where the settings do. It lends no
+    /// model of its own.
     fn capabilities(&self) -> Value {
         let mut capabilities = json!({"elicitation": {"form": {}, "url": {}}});
         if !self.config.roots.is_empty()
@@ -349,7 +357,7 @@ impl Server {
 
     /// What the settings let through to it.
     pub(crate) fn lends(&self) -> Lends {
-        Lends::of(&self.config)
+        Lends::of(&self.config, &self.shared.fronts)
     }
 
     /// The rest of a start: hears what the server says by itself, and asks for its tools.
@@ -397,12 +405,12 @@ impl Server {
             pages::Listed::default()
         };
         let Some(own) = self.own.upgrade() else { return Ok(()) };
-        let definitions = self.registry.take_in(&own, &peer.greeting, listed.entries, listed.warnings);
+        let taken = self.registry.take_in(&own, &peer.greeting, listed);
         *self.lock_greeting() = Some(peer.greeting.clone());
         if let Some(cache) = self.cache.clone() {
             let greeting = peer.greeting.clone();
             // Best effort: without it the server is asked again.
-            drop(tokio::task::spawn_blocking(move || cache.store(&greeting, &definitions)).await);
+            drop(tokio::task::spawn_blocking(move || cache.store(&greeting, &taken)).await);
         }
         Ok(())
     }

@@ -61,9 +61,10 @@ impl Server {
     pub(super) async fn subscribed(&self, uri: String) -> Result<Subscription, UpstreamError> {
         let watch = Arc::new(Watch { uri, stop: Cancel::new() });
         let peer = self.connected(&watch.stop).await.map_err(UpstreamError::Failed)?;
+        // Before it is asked for, so that whoever leaves meanwhile sees that somebody stays.
+        self.watches.add(&watch);
         let watched = self.watch(&peer, &watch).await;
         watched.map_err(|error| self.failed("resources/subscribe", error))?;
-        self.watches.add(&watch);
         Ok(Subscription { watch, server: self.weak() })
     }
 
@@ -107,7 +108,8 @@ impl Server {
     /// Tells the server that nobody hears of a resource any more, in the era where that has to be said.
     async fn unwatch(&self, uri: &str) {
         let Some(peer) = self.running().await.filter(|peer| !peer.is_modern()) else { return };
-        if self.watches.live().iter().any(|watch| watch.uri == uri) {
+        let others = || self.watches.live().into_iter().find(|watch| watch.uri == uri);
+        if others().is_some() {
             return;
         }
         let cancel = Cancel::new();
@@ -115,6 +117,12 @@ impl Server {
         ask.idle = Some(LEAVE_TIME);
         // One that doesn't take it goes on telling, which nobody hears.
         drop(peer.wire.ask(ask).await);
+        // Whoever came meanwhile may have been heard first, and be left with this one.
+        if let Some(other) = others()
+            && let Err(error) = self.watch(&peer, &other).await
+        {
+            self.log.line(&format!("[haft] it tells no more of {uri}: {error:?}"));
+        }
     }
 }
 

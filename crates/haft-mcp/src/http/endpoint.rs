@@ -34,6 +34,9 @@ const PATH: &str = "/mcp";
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// After so long a response begins as a stream, so that nobody takes the connection for dead.
 const STREAM_AFTER: Duration = Duration::from_secs(2);
+/// The same where a stream says first from where it can be read again: a client that is cut off before it begins has
+/// nothing to come back with, and most calls have ended by then.
+const RESUMABLE_AFTER: Duration = Duration::from_millis(50);
 /// The revision from which streams say first from where they can be read again.
 const PRIMED_SINCE: &str = "2025-11-25";
 
@@ -248,8 +251,10 @@ impl Way {
     /// Waits for what there is to say, and says it: as one message where that is all, else as a stream. `gone` fires
     /// when the client goes away before that.
     async fn respond(self, accepts: Accepts, gone: Option<DropGuard>) -> Answered {
+        let is_resumable = self.session.as_ref().is_some_and(|(session, _)| is_primed(session));
+        let patience = if is_resumable { RESUMABLE_AFTER } else { STREAM_AFTER };
         let first =
-            if accepts.events { self.stream.first(STREAM_AFTER).await } else { self.stream.reply().await };
+            if accepts.events { self.stream.first(patience).await } else { self.stream.reply().await };
         let response = match first {
             First::Reply { text, status } if accepts.json => {
                 self.forget();

@@ -80,6 +80,18 @@ async fn case_f35_silence_ends_a_call_and_the_server_is_told() {
 }
 
 #[tokio::test]
+async fn a_reply_that_says_nothing_fails_its_call_at_once() {
+    for reply in
+        [json!({"jsonrpc": "2.0", "id": "$ID"}), json!({"jsonrpc": "2.0", "id": "$ID", "error": null})]
+    {
+        let bench = Bench::new(&echo(json!([{"line": reply}]))).ready().await;
+        let failure = bench.failure("echo", json!({})).await;
+        assert!(failure.text.contains("neither a result nor an error"), "{reply}: {}", failure.text);
+        bench.finish().await;
+    }
+}
+
+#[tokio::test]
 async fn case_f35_progress_is_a_sign_of_life() {
     let script = echo(json!([{"times": {"count": 8, "steps": [{"wait": 200}, progress()]}}, {"usual": 1}]));
     let bench =

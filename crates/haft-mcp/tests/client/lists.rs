@@ -1,7 +1,9 @@
 //! Lists of tools, and definitions in them that can't be taken as they are.
 
 use crate::kit::{Bench, lines, trace, until};
-use haft_core::{ToolName, is_hidden};
+use haft_core::{Cancel, ToolName, is_hidden};
+use haft_mcp::client::ServerConfig;
+use haft_runtime::settings::McpToolSetting;
 use haft_test::Harness;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -105,12 +107,45 @@ async fn a_subscription_that_ends_is_asked_for_again_and_the_tools_are_listed_an
 }
 
 #[tokio::test]
-async fn what_is_no_list_of_tools_is_an_empty_one() {
+async fn what_is_no_list_of_tools_is_an_empty_one_and_a_problem_also_while_the_server_sleeps() {
     for result in [json!({"tools": 7}), json!({}), json!("tools"), json!({"tools": {"a": {}}})] {
-        let bench = Bench::new(&json!({"on": {"tools/list": [{"result": result}]}})).ready().await;
-        assert_eq!(bench.tools(), Vec::<String>::new(), "{result}");
+        let script = json!({"on": {"tools/list": [{"result": result}]}});
+        let mut bench = Bench::new(&script).ready().await;
+        for _ in 0..2 {
+            assert_eq!(bench.tools(), Vec::<String>::new(), "{result}");
+            let says = |text: &String| text.contains("where its list of tools should be");
+            assert!(bench.problems().iter().any(says), "{result}: {:?}", bench.problems());
+            bench = bench.anew(&script).await;
+        }
         bench.finish().await;
     }
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_list_is_told_while_the_server_sleeps() {
+    let script = json!({"on": {"tools/list": page(json!([tool("a"), {"name": 7}]), Some("again"))}});
+    let bench = Bench::new(&script).ready().await.anew(&script).await;
+    for says in ["repeats itself", "its tool 2 is set aside"] {
+        assert!(bench.problems().iter().any(|text| text.contains(says)), "{says}: {:?}", bench.problems());
+    }
+    bench.finish().await;
+}
+
+#[tokio::test]
+async fn settings_for_a_tool_that_is_not_there_are_a_problem() {
+    let set = |config: &mut ServerConfig| {
+        config.tools.insert("nope".to_owned(), McpToolSetting::default());
+        config.only = Some(vec!["a".to_owned(), "gone".to_owned()]);
+    };
+    let script = listing(json!([tool("a"), tool("b")]));
+    let bench = Bench::with(Harness::new(), &script, set).ready().await;
+    assert_eq!(bench.tools(), ["mcp__s__a"], "the others aren't used");
+    for name in ["nope", "gone"] {
+        let says = format!("its tool \"{name}\", which it doesn't have");
+        assert!(bench.problems().iter().any(|text| text.contains(&says)), "{name}: {:?}", bench.problems());
+    }
+    assert_eq!(bench.problems().len(), 2);
+    bench.finish().await;
 }
 
 #[tokio::test]
@@ -169,8 +204,7 @@ async fn names_stay_when_other_servers_and_tools_come() {
     let names = few.tools();
     let many = listing(json!([tool("cal_add"), tool("cal add"), tool("cal.add"), tool("x")]));
     let more = few.anew(&many).await;
-    more.clients.forget("s").unwrap();
-    let more = more.anew(&many).await.ready().await;
+    more.clients.look("s", &Cancel::new()).await.unwrap();
     for name in &names {
         assert!(more.tools().contains(name), "{name}: {:?}", more.tools());
     }

@@ -1,6 +1,7 @@
 //! Servers beside each other.
 
 use crate::kit::{setup, stdio};
+use haft_core::Cancel;
 use haft_mcp::client::{McpClients, ServerConfig};
 use haft_test::Harness;
 use serde_json::json;
@@ -62,12 +63,24 @@ async fn two_servers_whose_tools_have_one_name_keep_them_apart() {
         config.prefix = Some(prefix.to_owned());
         config
     };
-    let clients = McpClients::new(setup(&harness), vec![with("a", ""), with("b", "")]);
-    clients.ready(Duration::from_secs(30)).await;
-    harness.session().refresh();
-    assert!(harness.call("echo", json!({"text": "hi"})).await.outcome.is_completed());
-    let problems = harness.catalogue().problems();
-    let refused = problems.iter().find(|problem| problem.source.starts_with("mcp:")).unwrap();
-    assert!(refused.text.contains("set aside") && refused.fix.contains("prefix"), "{refused:?}");
-    clients.close().await;
+    let owner = || harness.catalogue().snapshot().get("echo").unwrap().owner.to_string();
+    // Whichever is heard first: the first of the settings has the name.
+    for order in [["a", "b"], ["b", "a"]] {
+        let mut setup = setup(&harness);
+        setup.state = None;
+        let clients = McpClients::new(setup, vec![with("a", ""), with("b", "")]);
+        for name in order {
+            clients.look(name, &Cancel::new()).await.unwrap();
+        }
+        assert_eq!(owner(), "mcp:a", "{order:?}");
+        harness.session().refresh();
+        assert!(harness.call("echo", json!({"text": "hi"})).await.outcome.is_completed());
+        let problems = harness.catalogue().problems();
+        let refused: Vec<_> = problems.iter().filter(|problem| problem.source.starts_with("mcp:")).collect();
+        let [refused] = refused.as_slice() else { panic!("one problem: {problems:?}") };
+        assert_eq!(refused.source, "mcp:b", "{order:?}");
+        assert!(refused.text.contains("the server a has one of that name"), "{refused:?}");
+        assert!(refused.text.contains("set aside") && refused.fix.contains("prefix"), "{refused:?}");
+        clients.close().await;
+    }
 }

@@ -220,6 +220,85 @@ async fn a_server_that_starts_more_slowly_than_the_probe_waits_is_still_asked_in
 }
 
 #[tokio::test]
+async fn a_server_that_is_known_for_the_newer_era_has_all_the_time_to_start_in_it() {
+    let bench = Bench::new(&json!({"era": "modern"})).ready().await;
+    let older = trace(&bench.harness, "older");
+    let note = json!({"append": {"file": older, "text": "older"}});
+    let slow =
+        json!({"era": "modern", "on": {"start": [{"wait": 3_000}], "initialize": [note, {"usual": 1}]}});
+    let bench = bench.anew(&slow).await;
+    assert!(bench.text("echo", json!({"text": "hi"})).await.contains("hi"));
+    assert_eq!(lines(&older), 0, "it was never greeted the older way");
+    bench.finish().await;
+}
+
+#[tokio::test]
+async fn tools_that_are_known_stay_where_a_start_fails() {
+    for era in ["legacy", "modern"] {
+        let bench = Bench::new(&json!({"era": era})).ready().await;
+        let broken = json!({"era": era, "on": {"start": [{"stderr": "no database"}, {"exit": 3}]}});
+        let bench = bench.anew(&broken).await;
+        let failure = bench.failure("echo", json!({})).await;
+        assert!(failure.text.contains("no database"), "{era}: {}", failure.text);
+        assert_eq!(bench.tools(), ["mcp__s__echo"], "{era}");
+        bench.clients.forget_era("s").unwrap();
+        assert!(!bench.refusal().await.contains("haft mcp test"), "{era}");
+        let bench = bench.anew(&json!({"era": era})).await;
+        assert_eq!(bench.tools(), ["mcp__s__echo"], "{era}");
+        assert!(bench.text("echo", json!({"text": "hi"})).await.contains("hi"), "{era}");
+        bench.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_of_a_server_that_is_not_up_says_what_is_wrong_with_it() {
+    let bench = Bench::new(&json!({"on": {"start": [{"stderr": "no database"}, {"exit": 3}]}})).ready().await;
+    let ended = bench.call("anything", json!({})).await;
+    let text = ended.output.joined_text();
+    for part in ["Unknown tool: mcp__s__anything", "MCP server s", "code 3", "no database"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    bench.finish().await;
+}
+
+#[tokio::test]
+async fn a_server_that_was_not_heard_yet_is_a_problem_until_it_is() {
+    let bench = Bench::new(&json!({"on": {"start": [{"until": "go on"}]}}));
+    bench.clients.ready(Duration::from_millis(500)).await;
+    assert!(bench.problems()[0].contains("hasn't said yet what tools it has"), "{:?}", bench.problems());
+    let text = bench.call("echo", json!({})).await.output.joined_text();
+    assert!(text.contains("hasn't said yet what tools it has"), "{text}");
+    bench.finish().await;
+}
+
+#[tokio::test]
+async fn servers_of_the_older_era_are_told_what_clients_in_front_may_lend() {
+    for (are_expected, pass_roots, sampling, roots) in
+        [(false, true, false, false), (true, false, true, false), (true, true, true, true)]
+    {
+        let harness = Harness::new();
+        let told = trace(&harness, "told");
+        let script = json!({"on": {"initialize": [
+            {"append": {"file": told, "text": "\"$PARAMS\""}}, {"usual": 1},
+        ]}});
+        let mut config = ServerConfig::new("s", stdio(&harness, &script, "haft-told-"));
+        config.pass_roots = pass_roots;
+        let setup = setup(&harness);
+        if are_expected {
+            setup.fronts.expect_clients();
+        }
+        let clients = McpClients::new(setup, vec![config]);
+        clients.look("s", &Cancel::new()).await.unwrap();
+        let params: Value = serde_json::from_str(&std::fs::read_to_string(&told).unwrap()).unwrap();
+        let capabilities = params["capabilities"].as_object().unwrap();
+        let has = |name: &str| capabilities.contains_key(name);
+        assert!(has("elicitation"));
+        assert_eq!((has("sampling"), has("roots")), (sampling, roots), "{capabilities:?}");
+        clients.close().await;
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_dies_of_the_probe_is_started_again_and_greeted_the_older_way() {
     let bench = Bench::new(&json!({"on": {"server/discover": [{"exit": 1}]}})).ready().await;
     assert!(bench.text("echo", json!({"text": "hi"})).await.contains("hi"));

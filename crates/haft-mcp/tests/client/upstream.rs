@@ -105,6 +105,33 @@ async fn a_subscription_outlives_the_start_of_the_server_that_it_was_made_in() {
 }
 
 #[tokio::test]
+async fn who_leaves_a_resource_leaves_others_that_hear_of_it() {
+    let harness = Harness::new();
+    let left = trace(&harness, "left");
+    let updated = json!({"line": {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": "file:///a"}}});
+    let script = json!({"capabilities": {"tools": {}, "resources": {"subscribe": true}}, "on": {
+        "resources/subscribe": [{"result": {}}],
+        "resources/unsubscribe": [{"append": {"file": left, "text": "left"}}, {"result": {}}],
+        "tool echo": [updated, {"usual": 1}],
+    }});
+    let bench = Bench::with(harness, &script, |_| {}).ready().await;
+    let upstream = upstream(&bench);
+    let mut notes = upstream.notes();
+    let one = upstream.subscribe("file:///a".to_owned()).await.unwrap();
+    let other = upstream.subscribe("file:///a".to_owned()).await.unwrap();
+    drop(one);
+    for _ in 0..2 {
+        bench.text("echo", json!({})).await;
+        let note = timeout(PATIENCE, notes.recv()).await.unwrap().unwrap();
+        assert_eq!(note, UpstreamNote::ResourceUpdated(json!({"uri": "file:///a"})));
+    }
+    assert_eq!(lines(&left), 0, "somebody hears of it still");
+    drop(other);
+    until("the last one doesn't leave", || lines(&left) == 1).await;
+    bench.finish().await;
+}
+
+#[tokio::test]
 async fn a_server_that_wants_more_first_is_asked_again_with_it() {
     let harness = Harness::new();
     let wants = json!({"result": {"resultType": "input_required", "requestState": "s", "inputRequests": {"who":

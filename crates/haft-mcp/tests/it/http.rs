@@ -10,7 +10,10 @@ use haft_test::Harness;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio::{sync::Notify, time::timeout};
 
 fn ask(id: u64, method: &str, params: Value) -> Value {
@@ -289,6 +292,33 @@ async fn a_legacy_client_that_comes_back_gets_what_it_missed() {
     assert_eq!((all.len(), &all[0]["method"], &all[1]), (2, &json!("notifications/progress"), &after[0]));
     assert_eq!(web.listen(&id, Some("77-1")).await.status, 400);
     assert_eq!(web.listen(&id, Some("nonsense")).await.status, 400);
+}
+
+#[tokio::test]
+async fn a_call_that_says_nothing_can_soon_be_come_back_to() {
+    let harness = Harness::new();
+    let go_on = Arc::new(Notify::new());
+    let waited = Arc::clone(&go_on);
+    harness.register(haft_core::tool("slow", "Waits a while.").risk(Risk::Safe).read_only().run(
+        move |_: crate::kit::Nothing, _: Cx| {
+            let waited = Arc::clone(&waited);
+            async move {
+                waited.notified().await;
+                Ok("done")
+            }
+        },
+    ));
+    let web = Web::open(server(&harness)).await;
+    let id = web.greet(json!({})).await;
+    let began = Instant::now();
+    let mut got = web.call(&id, 1, json!({"name": "slow"})).await;
+    let first = got.event().await.unwrap();
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert_eq!(first.data, "", "it says from where to come back, and nothing else");
+    drop(got);
+    go_on.notify_one();
+    let after = web.listen(&id, first.id.as_deref()).await.events().await;
+    assert_eq!((after.len(), after[0]["result"]["content"][0]["text"].as_str()), (1, Some("done")));
 }
 
 #[tokio::test]

@@ -179,9 +179,13 @@ impl Got {
         text
     }
 
-    /// The one message of the body.
+    /// The one message of the response, also where it took so long that it is a stream.
     pub(crate) async fn json(self) -> Value {
-        assert!(!self.is_stream(), "one message and no stream");
+        if self.is_stream() {
+            let events = self.events().await;
+            let [message] = events.as_slice() else { panic!("one message: {events:?}") };
+            return message.clone();
+        }
         let text = self.text().await;
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }

@@ -1,7 +1,8 @@
 //! Every registered tool of one location, stacked by name.
 
 use super::{
-    Handle, Offer, Problem, Snapshot,
+    Handle, Missing, Offer, Problem, Snapshot,
+    missing::AllMissing,
     stack::{Kind, Layer, Stack, Wrapper},
     wrap::Opens,
 };
@@ -118,6 +119,7 @@ pub struct Catalogue {
 struct Inner {
     stacks: Mutex<Stacks>,
     changes: watch::Sender<u64>,
+    missing: AllMissing,
 }
 
 #[derive(Default)]
@@ -145,7 +147,8 @@ impl Default for Catalogue {
 impl Catalogue {
     /// An empty catalogue.
     pub fn new() -> Self {
-        Self { inner: Arc::new(Inner { stacks: Mutex::default(), changes: watch::Sender::new(0) }) }
+        let changes = watch::Sender::new(0);
+        Self { inner: Arc::new(Inner { stacks: Mutex::default(), changes, missing: AllMissing::default() }) }
     }
 
     /// Registers a tool. The same owner's tool of that name is replaced.
@@ -276,6 +279,12 @@ impl Catalogue {
         self.lock().model.as_ref().and_then(ModelSource::problem)
     }
 
+    /// Says why tools of an owner aren't there, or that none is missing any more. Calls are told at once, also in snapshots
+    /// that were taken before.
+    pub fn miss(&self, owner: &str, missing: Option<Missing>) {
+        self.inner.missing.set(owner, missing);
+    }
+
     /// Replaces the problems of one source.
     pub fn report(&self, source: &str, problems: Vec<Problem>) {
         let mut stacks = self.lock();
@@ -315,8 +324,9 @@ impl Catalogue {
             return Arc::clone(snapshot);
         }
         let shown = stacks.tools.values().filter_map(|stack| stack.shown.clone());
-        let (gone, about, model) = (stacks.gone.clone(), Arc::clone(&stacks.about), stacks.model.clone());
-        let snapshot = Arc::new(Snapshot::new(shown, gone, about, model));
+        let (gone, about) = (stacks.gone.clone(), Arc::clone(&stacks.about));
+        let (model, missing) = (stacks.model.clone(), self.inner.missing.clone());
+        let snapshot = Arc::new(Snapshot::new(shown, gone, (about, model, missing)));
         stacks.snapshot = Some(Arc::clone(&snapshot));
         snapshot
     }

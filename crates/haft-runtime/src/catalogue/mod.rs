@@ -3,6 +3,7 @@
 #[expect(clippy::module_inception, reason = "the room is named for its central type")]
 mod catalogue;
 mod handle;
+mod missing;
 mod offer;
 mod problem;
 mod select;
@@ -14,6 +15,7 @@ mod wrap;
 
 pub use catalogue::{Catalogue, Hold, RegisterError, Registrar};
 pub use handle::Handle;
+pub use missing::Missing;
 pub use offer::Offer;
 pub use problem::Problem;
 pub use select::ToolSet;

@@ -1,6 +1,6 @@
 //! The immutable catalogue that one model request is made with.
 
-use super::{Offer, ToolSet};
+use super::{Offer, ToolSet, missing::AllMissing};
 use crate::find::{ModelSource, ToolIndex};
 use haft_core::Exposure;
 use std::{
@@ -16,6 +16,7 @@ pub struct Snapshot {
     /// What sources are for.
     about: Arc<BTreeMap<String, String>>,
     model: Option<ModelSource>,
+    missing: AllMissing,
     tokens: usize,
     /// The index of what scripts may find, made for the first that looks.
     pub(crate) of_scripts: OnceLock<Arc<ToolIndex>>,
@@ -41,13 +42,12 @@ impl Snapshot {
     pub(super) fn new(
         offers: impl Iterator<Item = Offer>,
         gone: BTreeMap<Arc<str>, Arc<str>>,
-        about: Arc<BTreeMap<String, String>>,
-        model: Option<ModelSource>,
+        (about, model, missing): (Arc<BTreeMap<String, String>>, Option<ModelSource>, AllMissing),
     ) -> Self {
         let offers: BTreeMap<_, _> = offers.map(|offer| (Arc::clone(&offer.name), offer)).collect();
         let is_sent = |offer: &&Offer| matches!(offer.spec().exposure, Exposure::Direct | Exposure::Auto);
         let tokens = offers.values().filter(is_sent).map(|offer| offer.tokens).sum();
-        Self { offers, gone, about, model, tokens, of_scripts: OnceLock::new() }
+        Self { offers, gone, about, model, missing, tokens, of_scripts: OnceLock::new() }
     }
 
     /// About how many tokens it costs to send all definitions that may be sent unasked.
@@ -63,6 +63,11 @@ impl Snapshot {
     /// What the tools of an owner are for, in its own words.
     pub fn about(&self, owner: &str) -> Option<&str> {
         self.about.get(owner).map(String::as_str)
+    }
+
+    /// Why a tool of that name isn't there, where its source says so.
+    pub fn missing(&self, name: &str) -> Option<String> {
+        self.missing.why(name)
     }
 
     /// The tools in order of name.
@@ -90,7 +95,8 @@ impl Snapshot {
         let offers =
             self.offers.iter().filter(|(name, offer)| set.contains(name, offer.spec()) && is_enabled(offer));
         let offers = offers.map(|(_, offer)| offer.clone());
-        Self::new(offers, self.gone.clone(), Arc::clone(&self.about), self.model.clone())
+        let beside = (Arc::clone(&self.about), self.model.clone(), self.missing.clone());
+        Self::new(offers, self.gone.clone(), beside)
     }
 
     /// Finds a tool: exact name, then alias, then the only match ignoring case.

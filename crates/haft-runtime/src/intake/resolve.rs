@@ -22,7 +22,9 @@ pub(crate) fn resolve(snapshot: &Snapshot, name: &str) -> Resolution {
         Resolved::Gone(owner) => Resolution::None(no_longer(name, &owner)),
         Resolved::Unknown(nearest) => {
             let mut text = format!("Unknown tool: {}", shown(name));
-            if nearest.is_empty() {
+            if let Some(why) = snapshot.missing(name) {
+                let _ = write!(text, ". {why}");
+            } else if nearest.is_empty() {
                 text.push_str(". Call one of the tools that were offered, by its exact name.");
             } else {
                 let names: Vec<&str> = nearest.iter().map(AsRef::as_ref).collect();

@@ -81,6 +81,14 @@ pub enum EditError {
         /// What it has to be.
         kind: &'static str,
     },
+    /// A server of that name is there.
+    #[error("there is a server \"{name}\" already, with {keys}")]
+    Named {
+        /// The server.
+        name: String,
+        /// What is written of it.
+        keys: String,
+    },
 }
 
 impl Additions {

@@ -60,6 +60,7 @@ pub(super) struct Layer {
     pub(super) mask: Option<Setting<bool>>,
     pub(super) passphrase_command: Option<Setting<Vec<String>>>,
     pub(super) mcp: BTreeMap<String, McpSetting>,
+    pub(super) mcp_problems: Vec<Problem>,
     pub(super) hooks: Vec<Hook>,
     pub(super) problems: Vec<Problem>,
 }
@@ -145,7 +146,9 @@ impl Layer {
             self.passphrase_command = passphrase_command(&section);
         }
         if let Some(section) = root.section("mcp") {
+            let before = root.document.problem_count();
             self.mcp = super::mcp::servers(&section, place);
+            self.mcp_problems = root.document.problems_since(before);
         }
         if let Some(section) = root.section("roots") {
             section.only(&["extra"]);

@@ -11,7 +11,7 @@ use crate::{
 };
 use haft_core::{Credential, RealPath};
 use haft_policy::{Grant, Mode, Policy, Rule, Taint};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 /// Settings of all scopes, put together: of single values the strongest scope's holds, rules add up.
 #[derive(Debug, Clone, Default)]
@@ -58,6 +58,8 @@ pub struct Settings {
     pub passphrase_command: Option<Setting<Vec<String>>>,
     /// Servers whose tools join the catalogue, by name.
     pub mcp: BTreeMap<String, McpSetting>,
+    /// What of the problems is about servers.
+    pub mcp_problems: Vec<Problem>,
     /// What is wrong, and what was ignored.
     pub problems: Vec<Problem>,
 }
@@ -86,7 +88,7 @@ impl Settings {
         let mut settings = Self::default();
         let mut fixed = Fixed::default();
         for source in sources {
-            settings.add_weaker(Layer::read(source, place), &fixed);
+            settings.add_weaker(Layer::read(source, place), &fixed, place.trusted);
             if source.scope == Scope::Managed {
                 fixed.note(&settings);
             }
@@ -95,7 +97,7 @@ impl Settings {
     }
 
     /// Adds what a weaker scope says.
-    fn add_weaker(&mut self, mut layer: Layer, fixed: &Fixed) {
+    fn add_weaker(&mut self, mut layer: Layer, fixed: &Fixed, is_trusted: bool) {
         self.mode = self.mode.take().or(layer.mode);
         self.include = self.include.take().or(layer.include);
         self.rules.append(&mut layer.rules);
@@ -108,9 +110,7 @@ impl Settings {
         for (name, model) in layer.models {
             self.models.entry(name).or_insert(model);
         }
-        for (name, server) in layer.mcp {
-            self.mcp.entry(name).or_insert(server);
-        }
+        self.add_servers(layer.mcp, is_trusted);
         self.hooks.append(&mut layer.hooks);
         self.taint.add_weaker(layer.taint);
         self.defer = self.defer.take().or(layer.defer);
@@ -122,10 +122,40 @@ impl Settings {
         self.code.add_weaker(layer.code);
         self.mask = self.mask.take().or(layer.mask);
         self.passphrase_command = self.passphrase_command.take().or(layer.passphrase_command);
+        self.mcp_problems.append(&mut layer.mcp_problems);
         self.problems.append(&mut layer.problems);
         add(&mut self.folders, layer.folders, fixed.folders, &mut self.problems);
         add(&mut self.pass_env, layer.pass_env, fixed.pass_env, &mut self.problems);
         add(&mut self.extra_roots, layer.extra_roots, fixed.extra_roots, &mut self.problems);
+    }
+
+    /// Adds servers of a weaker scope. What an untrusted workspace names is weaker than all else.
+    fn add_servers(&mut self, servers: BTreeMap<String, McpSetting>, is_trusted: bool) {
+        for (name, server) in servers {
+            match self.mcp.entry(name) {
+                Entry::Vacant(place) => {
+                    place.insert(server);
+                }
+                Entry::Occupied(mut known)
+                    if !is_trusted && known.get().needs_approval() && !server.needs_approval() =>
+                {
+                    let text = format!(
+                        "the server \"{}\" is passed over, since {} names one too and this workspace isn't trusted",
+                        known.key(),
+                        server.origin
+                    );
+                    let passed = known.insert(server).origin;
+                    self.problems.push(Problem {
+                        source: passed.scope.name().to_owned(),
+                        path: Some(passed.path),
+                        line: Some(passed.line),
+                        text,
+                        fix: "rename one of the two".to_owned(),
+                    });
+                }
+                Entry::Occupied(_) => {}
+            }
+        }
     }
 
     /// The tools that settings show; those switched off are out.

@@ -59,6 +59,16 @@ impl<'a> Document<'a> {
         });
     }
 
+    /// How many problems were found so far.
+    pub(super) fn problem_count(&self) -> usize {
+        self.problems.borrow().len()
+    }
+
+    /// Those found after so many.
+    pub(super) fn problems_since(&self, count: usize) -> Vec<Problem> {
+        self.problems.borrow().iter().skip(count).cloned().collect()
+    }
+
     pub(super) fn into_problems(self) -> Vec<Problem> {
         self.problems.into_inner()
     }

@@ -72,7 +72,13 @@ async fn looked_at(app: &App, server: &Listed, is_asked: bool) -> Finding {
                     let of = |key: &str| report.info.get(key).and_then(Value::as_str).unwrap_or("?");
                     let (who, version) = (of("name"), of("version"));
                     let tools = report.tools.len();
-                    Finding::ok(name, format!("{at}; it answers as {who} {version}, {tools} tools"))
+                    let detail = format!("{at}; it answers as {who} {version}, {tools} tools");
+                    match report.problems.first() {
+                        None => Finding::ok(name, detail),
+                        Some(first) => {
+                            Finding::warning(name, format!("{detail}; {}", first.text), first.fix.clone())
+                        }
+                    }
                 }
                 Err(failure) => {
                     let why = failure.text.lines().next().unwrap_or_default().to_owned();

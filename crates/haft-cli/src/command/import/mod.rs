@@ -34,7 +34,7 @@ pub(crate) enum ImportCommand {
     },
     /// Servers that other tools were set up with; only shows what they come to, unless --write
     Mcp {
-        /// Write them to your own settings
+        /// Write them to your own settings; those of this workspace to yours for it
         #[arg(long)]
         write: bool,
         /// A list of servers [default: where other tools keep theirs]

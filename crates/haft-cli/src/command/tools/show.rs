@@ -22,7 +22,13 @@ pub(in crate::command) fn show(app: &App, tools: &Tools, name: &str, json: bool)
     let offer = match snapshot.resolve(name) {
         Resolved::Tool(offer, _) => offer,
         Resolved::Gone(_) => return Err(unknown(name, &[]).into()),
-        Resolved::Unknown(near) => return Err(unknown(name, &near).into()),
+        Resolved::Unknown(near) => {
+            let unknown = match snapshot.missing(name) {
+                Some(why) => Trouble::usage(format!("there is no tool \"{name}\""), why),
+                None => unknown(name, &near),
+            };
+            return Err(unknown.into());
+        }
     };
     if json {
         print::json(&object(offer)?)?;

@@ -1,9 +1,9 @@
 //! Lists of servers that other tools wrote: `.mcp.json` and its kin, with any of the keys they put around it.
 //!
-//! Read as they are meant, so that a list that works elsewhere works here. What isn't understood of an entry is passed
-//! over, since it is another tool's business; an entry that can't be used is a problem with its line.
+//! Read as they are meant, so that a list that works elsewhere works here. What of an entry isn't understood is a problem
+//! with its line and the entry is used without it; one that can't be used without is left out, and says why.
 
-use super::{McpLaunch, McpSetting, Template, read::wrong_name};
+use super::{McpLaunch, McpSetting, McpToolSetting, Template, read::wrong_name};
 use crate::{
     catalogue::Problem,
     settings::{Origin, Place, Placed, SettingsSource},
@@ -13,6 +13,59 @@ use std::collections::BTreeMap;
 
 /// The keys around a list.
 const WRAPPERS: [&str; 3] = ["mcpServers", "servers", "mcp"];
+/// What of an entry is understood.
+const KEYS: [&str; 29] = [
+    "type",
+    "transport",
+    "url",
+    "httpUrl",
+    "serverUrl",
+    "headers",
+    "http_headers",
+    "env_http_headers",
+    "bearer_token_env_var",
+    "command",
+    "args",
+    "env",
+    "environment",
+    "env_vars",
+    "cwd",
+    "enabled",
+    "disabled",
+    "timeout",
+    "tool_timeout_sec",
+    "startupTimeout",
+    "startup_timeout_ms",
+    "startup_timeout_sec",
+    "includeTools",
+    "enabled_tools",
+    "tools",
+    "excludeTools",
+    "disabled_tools",
+    "disabledTools",
+    "$schema",
+];
+/// What of an entry is for people only.
+const FOR_PEOPLE: [&str; 10] = [
+    "name",
+    "title",
+    "displayName",
+    "description",
+    "comment",
+    "note",
+    "icon",
+    "version",
+    "gallery",
+    "homepage",
+];
+/// Lists of the tools that are used, and of those that aren't.
+const ONLY: [&str; 3] = ["includeTools", "enabled_tools", "tools"];
+const EXCEPT: [&str; 3] = ["excludeTools", "disabled_tools", "disabledTools"];
+/// What lets tools run unasked.
+const UNASKED: [&str; 3] = ["alwaysAllow", "autoApprove", "trust"];
+/// What to write in place of what isn't filled in.
+const NAMED: &str =
+    "write the name of a variable or of a stored value in its place: ${VARIABLE}, or ${secret:NAME}";
 /// How many servers one list may have.
 const SERVERS_MAX: usize = 200;
 
@@ -55,6 +108,18 @@ pub fn server_list(source: &SettingsSource, form: ServerListForm, place: &Place)
         }
     }
     list.found
+}
+
+/// Why an entry can't be used.
+struct Unfit {
+    why: String,
+    fix: &'static str,
+}
+
+impl From<&str> for Unfit {
+    fn from(why: &str) -> Self {
+        Self { why: why.to_owned(), fix: "write a command with its args, or a url" }
+    }
 }
 
 struct List<'a> {
@@ -104,11 +169,17 @@ impl List<'_> {
                     setting.foreign = true;
                     setting.enabled = is_enabled(entry);
                     setting.timeout_ms = millis(entry, "timeout", "tool_timeout_sec");
-                    setting.start_timeout_ms = millis(entry, "startupTimeout", "startup_timeout_sec");
+                    setting.start_timeout_ms = millis(entry, "startupTimeout", "startup_timeout_sec")
+                        .or_else(|| millis(entry, "startup_timeout_ms", "startup_timeout_sec"));
+                    setting.only = only(entry);
+                    for tool in EXCEPT.iter().filter_map(|key| names(entry.get(*key))).flatten() {
+                        let off = McpToolSetting { enabled: Some(false), ..McpToolSetting::default() };
+                        setting.tools.insert(tool, off);
+                    }
+                    self.losses(name, entry, line);
                     self.found.servers.entry(name.clone()).or_insert(setting);
                 }
-                Err(why) => {
-                    let fix = "write a command with its args, or a url";
+                Err(Unfit { why, fix }) => {
                     self.problem(line, &format!("the server \"{name}\" can't be used: {why}"), fix);
                 }
             }
@@ -119,45 +190,70 @@ impl List<'_> {
         }
     }
 
-    fn launch(&self, entry: &Map<String, Value>) -> Result<McpLaunch, String> {
+    /// Names what of an entry has no place here, so that nobody takes it for heard.
+    fn losses(&mut self, name: &str, entry: &Map<String, Value>, line: usize) {
+        for (key, _) in entry.iter().filter(|(_, value)| says_something(value)) {
+            let key = key.as_str();
+            let is_understood = KEYS.contains(&key) && (key != "tools" || names(entry.get(key)).is_some());
+            if is_understood || FOR_PEOPLE.contains(&key) {
+                continue;
+            }
+            let fix = if key == "envFile" {
+                "name its variables in `env`, and set them in your environment or store them".to_owned()
+            } else if UNASKED.contains(&key) {
+                format!("its tools ask; let one run by a rule: haft permissions allow 'mcp__{name}__TOOL'")
+            } else {
+                format!(
+                    "see whether it matters; what haft knows stands under [mcp.servers.{name}] in its settings"
+                )
+            };
+            self.problem(line, &format!("the server \"{name}\" is used without its \"{key}\""), &fix);
+        }
+    }
+
+    fn launch(&self, entry: &Map<String, Value>) -> Result<McpLaunch, Unfit> {
         let text = |names: &[&str]| names.iter().find_map(|name| entry.get(*name)?.as_str());
         let kind = text(&["type", "transport"]).unwrap_or_default().to_ascii_lowercase();
         let url = text(&["url", "httpUrl", "serverUrl"]);
         if let Some(url) = url.filter(|_| !entry.contains_key("command")) {
             let mut headers = Vec::new();
             for key in ["headers", "http_headers"] {
-                headers.extend(texts(entry.get(key)));
+                headers.extend(self.texts(entry.get(key))?);
             }
-            for (name, variable) in texts(entry.get("env_http_headers")) {
+            for (name, variable) in self.texts(entry.get("env_http_headers"))? {
                 headers.push((name, Template::new(format!("${{{variable}}}"))));
             }
             if let Some(variable) = text(&["bearer_token_env_var"]) {
                 headers.push(("Authorization".to_owned(), Template::new(format!("Bearer ${{{variable}}}"))));
             }
             let older = kind == "sse";
-            return Ok(McpLaunch::Url { url: Template::new(url), headers, older });
+            return Ok(McpLaunch::Url { url: self.template(url)?, headers, older });
         }
         let mut argv: Vec<Template> = match entry.get("command") {
-            Some(Value::String(program)) => vec![Template::new(program.as_str())],
-            Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).map(Template::new).collect(),
-            _ => return Err("it has neither a command nor a url".to_owned()),
+            Some(Value::String(program)) => vec![self.template(program)?],
+            Some(Value::Array(words)) => words
+                .iter()
+                .filter_map(Value::as_str)
+                .map(|word| self.template(word))
+                .collect::<Result<_, _>>()?,
+            _ => return Err("it has neither a command nor a url".into()),
         };
         match entry.get("args") {
             None | Some(Value::Null) => {}
             Some(Value::Array(words)) => {
                 for word in words {
                     let word = word.as_str().ok_or("its args are no texts")?;
-                    argv.push(Template::new(word));
+                    argv.push(self.template(word)?);
                 }
             }
-            Some(_) => return Err("its args are no list".to_owned()),
+            Some(_) => return Err("its args are no list".into()),
         }
         if argv.first().is_none_or(|program| program.as_str().trim().is_empty()) {
-            return Err("its command is empty".to_owned());
+            return Err("its command is empty".into());
         }
         let mut env = Vec::new();
         for key in ["env", "environment"] {
-            env.extend(texts(entry.get(key)));
+            env.extend(self.texts(entry.get(key))?);
         }
         if let Some(Value::Array(names)) = entry.get("env_vars") {
             env.extend(
@@ -171,8 +267,67 @@ impl List<'_> {
     }
 
     fn folder(&self, written: Option<&str>) -> Option<Placed> {
-        let written = written?.replace("${workspaceFolder}", &self.place.workspace);
+        let written = written?.replace("${userHome}", "~");
+        let written = ["${workspaceFolder}", "${workspaceRoot}"]
+            .iter()
+            .fold(written, |written, name| written.replace(*name, &self.place.workspace));
         self.place.absolute(&written)
+    }
+
+    /// Names with their texts; numbers and flags are written out.
+    fn texts(&self, value: Option<&Value>) -> Result<Vec<(String, Template)>, Unfit> {
+        let Some(Value::Object(fields)) = value else { return Ok(Vec::new()) };
+        let text = |value: &Value| match value {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+            _ => None,
+        };
+        let named = fields.iter().filter_map(|(name, value)| Some((name, text(value)?)));
+        named.map(|(name, text)| Ok((name.clone(), self.template(&text)?))).collect()
+    }
+
+    /// A text with what editors and other tools put into it as haft writes it.
+    fn template(&self, text: &str) -> Result<Template, Unfit> {
+        let unfilled =
+            |what: &str| Unfit { why: format!("it needs {what}, which isn't filled in here"), fix: NAMED };
+        let (mut whole, mut rest) = (String::new(), text);
+        while let Some((before, after)) = rest.split_once('{') {
+            let Some((inner, behind)) = after.split_once('}') else { break };
+            if let Some(before) = before.strip_suffix('$') {
+                whole.push_str(before);
+                match inner {
+                    "userHome" => whole.push_str("${HOME}"),
+                    "workspaceRoot" => whole.push_str("${workspaceFolder}"),
+                    "workspaceFolderBasename" => {
+                        whole.push_str(self.place.workspace.rsplit('/').next().unwrap_or_default());
+                    }
+                    "pathSeparator" | "/" => whole.push('/'),
+                    _ if is_filled(inner) => {
+                        whole.push_str("${");
+                        whole.push_str(inner);
+                        whole.push('}');
+                    }
+                    _ => return Err(unfilled(&format!("${{{inner}}}"))),
+                }
+                rest = behind;
+                continue;
+            }
+            whole.push_str(before);
+            if let Some(variable) = inner.strip_prefix("env:").filter(|name| haft_core::is_variable(name)) {
+                whole.push_str("${");
+                whole.push_str(variable);
+                whole.push('}');
+                rest = behind;
+            } else if inner.starts_with("file:") {
+                return Err(unfilled(&format!("{{{inner}}}")));
+            } else {
+                // Only a bracket.
+                whole.push('{');
+                rest = after;
+            }
+        }
+        whole.push_str(rest);
+        Ok(Template::new(whole))
     }
 
     fn problem(&mut self, line: usize, text: &str, fix: &str) {
@@ -203,15 +358,35 @@ fn millis(entry: &Map<String, Value>, millis: &str, seconds: &str) -> Option<u64
     number(millis).or_else(|| number(seconds).map(|seconds| seconds.saturating_mul(1_000)))
 }
 
-/// Names with their texts; numbers and flags are written out.
-fn texts(value: Option<&Value>) -> Vec<(String, Template)> {
-    let Some(Value::Object(fields)) = value else { return Vec::new() };
-    let text = |value: &Value| match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
-        _ => None,
-    };
-    fields.iter().filter_map(|(name, value)| Some((name.clone(), Template::new(text(value)?)))).collect()
+/// Whether a value isn't just the absence of one.
+fn says_something(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Bool(true) | Value::Number(_) => true,
+    }
+}
+
+/// A list of names.
+fn names(value: Option<&Value>) -> Option<Vec<String>> {
+    let names = value?.as_array()?.iter().filter_map(Value::as_str);
+    Some(names.map(str::to_owned).collect())
+}
+
+/// The tools that are used; none for all.
+fn only(entry: &Map<String, Value>) -> Option<Vec<String>> {
+    let listed = ONLY.iter().find_map(|key| names(entry.get(*key)))?;
+    (!listed.iter().any(|name| name == "*")).then_some(listed)
+}
+
+/// Whether what stands between the brackets isn't something that an editor asks for or knows.
+fn is_filled(inner: &str) -> bool {
+    match inner.split_once(':') {
+        None => true,
+        Some((kind, rest)) => matches!(kind, "env" | "secret") || rest.starts_with('-'),
+    }
 }
 
 /// The line on which a key stands; the first where it isn't found.
@@ -326,6 +501,49 @@ mod tests {
         assert!(!list.servers["b"].enabled && !list.servers["c"].enabled);
         assert_eq!(list.servers["d"].timeout_ms, Some(5_000));
         assert!(list.servers.values().all(|server| server.foreign && server.needs_approval()));
+    }
+
+    #[test]
+    fn which_tools_are_used_is_kept_and_what_has_no_place_is_named() {
+        let list = read(
+            r#"{"mcpServers": {
+                "a": {"command": "a", "includeTools": ["x", "y"], "excludeTools": ["y"], "trust": false},
+                "b": {"command": "b", "tools": ["*"], "alwaysAllow": ["x"], "description": "for people"},
+                "c": {"command": "c", "envFile": ".env", "disabledTools": ["z"], "autoApprove": []}
+            }}"#,
+        );
+        assert_eq!(list.servers["a"].only.as_deref(), Some(&["x".to_owned(), "y".to_owned()][..]));
+        assert_eq!(list.servers["a"].tools["y"].enabled, Some(false));
+        assert_eq!(list.servers["b"].only, None);
+        assert_eq!(list.servers["c"].tools["z"].enabled, Some(false));
+        let said: Vec<&str> = list.problems.iter().map(|problem| problem.text.as_str()).collect();
+        assert_eq!(
+            said,
+            [
+                r#"the server "b" is used without its "alwaysAllow""#,
+                r#"the server "c" is used without its "envFile""#
+            ]
+        );
+        assert!(list.problems[0].fix.contains("haft permissions allow 'mcp__b__TOOL'"));
+    }
+
+    #[test]
+    fn what_other_tools_fill_in_is_written_as_here_or_the_server_left_out() {
+        let list = read(
+            r#"{"mcpServers": {
+                "a": {"command": "a", "args": ["${workspaceFolder}/x", "${userHome}", "{env:TOKEN}", "{\"k\": {env}}", "${N:-d}"],
+                      "env": {"A": "{env:B}", "C": "${env:D}"}},
+                "b": {"command": "b", "env": {"KEY": "${input:key}"}},
+                "c": {"url": "https://c.example", "headers": {"X": "{file:~/.key}"}}
+            }}"#,
+        );
+        let words = r#"command=a '${workspaceFolder}/x' '${HOME}' '${TOKEN}' '{"k": {env}}' '${N:-d}'"#;
+        assert_eq!(parts(&list, "a"), format!("{words}; variable A=${{B}}; variable C=${{env:D}}"));
+        assert_eq!(list.servers.len(), 1);
+        let said: Vec<&str> = list.problems.iter().map(|problem| problem.text.as_str()).collect();
+        assert!(said[0].contains("\"b\" can't be used: it needs ${input:key}"), "{said:?}");
+        assert!(said[1].contains("{file:~/.key}"), "{said:?}");
+        assert!(list.problems[0].fix.contains("${secret:NAME}"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod json;
 mod read;
 mod template;
 
-pub use change::{McpChange, McpEntry};
+pub use change::{McpChange, McpEntry, server_keys};
 pub use json::{ForeignServers, ServerListForm, server_list};
 pub use read::is_secret_header;
 pub(super) use read::servers;
@@ -97,6 +97,8 @@ pub struct McpSetting {
     pub pass_roots: bool,
     /// How it is kept in; none where it runs with all rights of the user.
     pub sandbox: Option<McpSandbox>,
+    /// The tools that are used, by the names that the server gives them; none for all of them.
+    pub only: Option<Vec<String>>,
     /// Single tools, by the names that the server gives them.
     pub tools: BTreeMap<String, McpToolSetting>,
     /// How one logs in to it.
@@ -149,6 +151,7 @@ impl McpSetting {
             roots: Vec::new(),
             pass_roots: false,
             sandbox: None,
+            only: None,
             tools: BTreeMap::new(),
             login: McpLogin::default(),
             origin,
@@ -249,13 +252,51 @@ mod tests {
     }
 
     #[test]
-    fn servers_of_an_untrusted_workspace_do_not_count() {
+    fn servers_of_a_workspace_wait_for_approval_trusted_or_not() {
         let text = "[mcp.servers.x]\nurl = 'https://x.example/mcp'\n";
-        let untrusted = settings(Scope::Workspace, text, false);
-        assert!(untrusted.mcp.is_empty() && untrusted.problems[0].fix.contains("haft trust"));
-        let trusted = settings(Scope::Workspace, text, true);
-        assert!(trusted.mcp["x"].needs_approval());
+        for trusted in [false, true] {
+            let read = settings(Scope::Workspace, text, trusted);
+            assert!(read.mcp["x"].needs_approval() && read.problems.is_empty(), "{:?}", read.problems);
+        }
         assert!(!settings(Scope::User, text, true).mcp["x"].needs_approval());
+    }
+
+    #[test]
+    fn an_untrusted_workspace_loosens_nothing_of_its_servers() {
+        let text = "[mcp.servers.x]\nurl = 'https://x.example/mcp'\nprefix = ''\nscreen = 'off'\nuntrusted = false\n\
+                    oauthClientSecret = 'secret:other'\nonly = ['a']\n\
+                    [mcp.servers.x.tools.a]\nreadOnly = true\ndestructive = true\n[mcp.servers.x.tools.b]\nenabled = false\n";
+        let read = settings(Scope::Local, text, false);
+        let x = &read.mcp["x"];
+        assert!(x.prefix.is_none() && x.screen && x.untrusted && x.login.client_secret.is_none());
+        assert_eq!((x.tools["a"].read_only, x.tools["a"].destructive), (None, Some(true)));
+        assert_eq!((x.tools["b"].enabled, x.only.as_deref()), (Some(false), Some(&["a".to_owned()][..])));
+        for key in ["prefix", "screen", "untrusted", "oauthClientSecret", "tools"] {
+            let named = format!("\"mcp.servers.x.{key}\" is ignored");
+            assert!(
+                read.problems.iter().any(|problem| problem.text.contains(&named)),
+                "{named}: {:?}",
+                read.problems
+            );
+        }
+        let trusted = settings(Scope::Local, text, true);
+        assert!(trusted.problems.is_empty() && trusted.mcp["x"].prefix.is_some(), "{:?}", trusted.problems);
+    }
+
+    #[test]
+    fn an_untrusted_workspace_takes_no_server_of_the_users_out() {
+        let user = "[mcp.servers.x]\nurl = 'https://own.example/'";
+        let other = "[mcp.servers.x]\nurl = 'https://other.example/'";
+        for (trusted, url) in [(false, "https://own.example/"), (true, "https://other.example/")] {
+            let place = Place { workspace: "/w".into(), home: None, trusted };
+            let sources = [
+                SettingsSource::new(Scope::User, "u", user),
+                SettingsSource::new(Scope::Workspace, "w", other),
+            ];
+            let read = Settings::load(&sources, &place);
+            assert_eq!(read.mcp["x"].parts(), [("url".to_owned(), url.to_owned())]);
+            assert_eq!(read.problems.iter().any(|problem| problem.text.contains("passed over")), !trusted);
+        }
     }
 
     #[test]

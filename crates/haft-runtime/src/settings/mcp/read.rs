@@ -1,11 +1,16 @@
 //! Reads `[mcp.servers.NAME]`.
 
 use super::{McpLaunch, McpLogin, McpSandbox, McpSetting, McpToolSetting, Template};
-use crate::settings::{Place, load::placed, sandbox::network as network_of, section::Section};
+use crate::settings::{
+    Place,
+    load::placed,
+    sandbox::network as network_of,
+    section::{Limit, Section},
+};
 use haft_core::{Credential, Reach, is_variable};
 use std::collections::BTreeMap;
 
-const KEYS: [&str; 27] = [
+const KEYS: [&str; 28] = [
     "command",
     "args",
     "cwd",
@@ -28,6 +33,7 @@ const KEYS: [&str; 27] = [
     "sandbox",
     "writable",
     "network",
+    "only",
     "tools",
     "oauthClientId",
     "oauthClientSecret",
@@ -45,6 +51,9 @@ const TOOL_KEYS: [&str; 9] = [
     "idempotent",
     "openWorld",
 ];
+/// What counts only where the workspace is trusted: an approval shows how a server is started, and none of this.
+const LOOSENING: [&str; 7] =
+    ["prefix", "screen", "untrusted", "oauthClientId", "oauthClientSecret", "oauthScope", "oauthPort"];
 /// The longest name of a server.
 const NAME_MAX_CHARS: usize = 64;
 
@@ -53,7 +62,9 @@ pub(in crate::settings) fn servers(mcp: &Section<'_>, place: &Place) -> BTreeMap
     let mut all = BTreeMap::new();
     mcp.only(&["servers"]);
     let Some(servers) = mcp.section("servers") else { return all };
-    for (name, _) in servers.keys().filter(|(name, _)| servers.counts(name)) {
+    // One of an untrusted workspace is read as well: it waits to be approved like one of any workspace.
+    let is_untrusted = mcp.document.limit == Limit::Untrusted;
+    for (name, _) in servers.keys().filter(|(name, _)| is_untrusted || servers.counts(name)) {
         let Some(section) = servers.section(name) else { continue };
         if let Some(why) = wrong_name(name) {
             section.document.problem(
@@ -65,8 +76,8 @@ pub(in crate::settings) fn servers(mcp: &Section<'_>, place: &Place) -> BTreeMap
         }
         section.only(&KEYS);
         if let Some(launch) = launch(&section, place, servers.line(name)) {
-            let setting = McpSetting::new(launch, servers.origin(name));
-            all.insert(name.to_owned(), with_rest(setting, &section, place));
+            let setting = with_rest(McpSetting::new(launch, servers.origin(name)), &section, place);
+            all.insert(name.to_owned(), if is_untrusted { tightened(setting, &section) } else { setting });
         }
     }
     all
@@ -92,7 +103,9 @@ fn launch(section: &Section<'_>, place: &Place, line: usize) -> Option<McpLaunch
         None
     };
     match (has("command"), has("url")) {
-        (true, true) => fault("a server has a command or a url, not both", "remove one of them"),
+        (true, true) => {
+            fault("a server has a command or a url, not both: it isn't used", "remove one of them")
+        }
         (false, false) => fault("a server needs a command or a url", "write command = \"…\" or url = \"…\""),
         (true, false) => command(section, place),
         (false, true) => url(section),
@@ -208,12 +221,47 @@ fn with_rest(mut setting: McpSetting, section: &Section<'_>, place: &Place) -> M
     setting.pass_roots = flag("passRoots", false);
     setting.sandbox = sandbox(section, place);
     setting.login = login(section);
+    if section.has("only") {
+        setting.only = Some(section.texts("only").items.into_iter().map(|item| item.value).collect());
+    }
     if let Some(tools) = section.section("tools") {
         for (name, _) in tools.keys() {
             if let Some(tool) = tools.section(name) {
                 setting.tools.insert(name.to_owned(), self::tool(&tool));
             }
         }
+    }
+    setting
+}
+
+/// The same without what only a trusted workspace may say.
+fn tightened(mut setting: McpSetting, section: &Section<'_>) -> McpSetting {
+    for key in LOOSENING {
+        // Says that it is ignored, where it is there.
+        section.counts(key);
+    }
+    setting.prefix = None;
+    setting.screen = true;
+    setting.untrusted = true;
+    setting.login = McpLogin::default();
+    let mut is_less = false;
+    for tool in setting.tools.values_mut() {
+        let tight = McpToolSetting {
+            title: None,
+            description: None,
+            exposure: tool.exposure,
+            enabled: tool.enabled,
+            timeout_ms: tool.timeout_ms,
+            read_only: tool.read_only.filter(|flag| !flag),
+            destructive: tool.destructive.filter(|flag| *flag),
+            idempotent: tool.idempotent.filter(|flag| !flag),
+            open_world: tool.open_world.filter(|flag| *flag),
+        };
+        is_less |= tight != *tool;
+        *tool = tight;
+    }
+    if is_less {
+        section.counts("tools");
     }
     setting
 }
@@ -344,7 +392,7 @@ mod tests {
     fn what_is_understood_arrives() {
         let text = "[mcp.servers.github]\nurl = 'https://x.example/mcp'\nheaders = { Authorization = 'Bearer ${KEY}' }\n\
                     prefix = ''\nscreen = 'off'\neager = true\nexposure = 'deferred'\ntimeoutMs = 3_000\n\
-                    maxTimeoutMs = 9_000\nstartTimeoutMs = 1_000\nconcurrency = 2\nuntrusted = false\npassRoots = true\n\
+                    maxTimeoutMs = 9_000\nstartTimeoutMs = 1_000\nconcurrency = 2\nuntrusted = false\npassRoots = true\nonly = ['get.issue']\n\
                     [mcp.servers.github.tools.\"get.issue\"]\ntitle = 'Issue'\nreadOnly = true\n\
                     [mcp.servers.files]\ncommand = ['npx', '-y', 'files']\nargs = ['.']\nenv = { A = 'B', C = 'secret:c' }\nenabled = false\n";
         let read = read(text);
@@ -353,6 +401,7 @@ mod tests {
         assert_eq!((github.prefix.as_deref(), github.screen, github.eager), (Some(""), false, true));
         assert_eq!((github.timeout_ms, github.concurrency, github.untrusted), (Some(3_000), Some(2), false));
         assert_eq!((github.tools["get.issue"].read_only, github.pass_roots), (Some(true), true));
+        assert_eq!(github.only.as_deref(), Some(&["get.issue".to_owned()][..]));
         let files = &read.mcp["files"];
         let McpLaunch::Command { argv, env, .. } = &files.launch else { panic!("a command") };
         let words: Vec<&str> = argv.iter().map(super::super::template::Template::as_str).collect();

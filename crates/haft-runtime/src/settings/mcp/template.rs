@@ -56,6 +56,15 @@ impl Template {
         found.collect()
     }
 
+    /// The credential that it is, where it is nothing besides and has no text in its place.
+    pub fn reference(&self) -> Option<Credential> {
+        let mut pieces = self.pieces().into_iter().filter(|piece| !matches!(piece, Piece::Text("")));
+        match (pieces.next(), pieces.next()) {
+            (Some(Piece::Credential { credential, default: None }), None) => Some(credential),
+            _ => None,
+        }
+    }
+
     /// Whether all of it is written out.
     pub fn is_plain(&self) -> bool {
         self.credentials().is_empty()
@@ -161,5 +170,14 @@ mod tests {
         assert_eq!(Template::of_reference("env:A").as_str(), "${A}");
         assert_eq!(Template::of_reference("Bearer ${A}").credentials().len(), 1);
         assert!(Template::new("a ${b c} ${workspaceFolder}").is_plain());
+        for (text, is_one) in [
+            ("${A}", true),
+            ("${env:A}", true),
+            ("${secret:x}", true),
+            ("Bearer ${A}", false),
+            ("${A:-b}", false),
+        ] {
+            assert_eq!(Template::new(text).reference().is_some(), is_one, "{text}");
+        }
     }
 }
