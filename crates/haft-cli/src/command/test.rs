@@ -81,8 +81,11 @@ pub(super) fn test(app: &App, args: &TestArgs) -> anyhow::Result<Status> {
     })
 }
 
+/// A tool's name and what it declares.
+type Named = (Arc<str>, Arc<Spec>);
+
 /// The tools that a name means: those of the extension of that name, with the one that is called so, or that one alone.
-fn meant(live: &Live, name: &str) -> Result<Vec<(Arc<str>, Arc<Spec>)>, Trouble> {
+fn meant(live: &Live, name: &str) -> Result<Vec<Named>, Trouble> {
     let snapshot = live.session.snapshot();
     // Somebody else's tool of that name is meant where there is one.
     let is_meant = |extension: &Brought| snapshot.get(name).is_none_or(|offer| extension.owns(&offer.owner));
