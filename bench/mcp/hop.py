@@ -10,7 +10,7 @@ The same call of the same server is made directly and through each proxy. In a r
   connection in the same round.
 - pipelined: 1,000 calls, all written without waiting for a reply (by a thread of their own, so that neither side
   ever waits for the other to read); each must be answered once, with the file's text.
-- memory after that, of the proxy's own process alone, without the server behind it: resident, and its proportional
+- memory when it then stood idle for two seconds, of the proxy's own process alone, without the server behind it: resident, and its proportional
   share (PSS), which splits pages that several processes have in common; "own" is what it made itself, without the
   pages of its program file, which the system can drop and shares between processes.
 
@@ -29,6 +29,8 @@ import stdio
 
 # 1,000 calls at once may be long in coming.
 stdio.REPLY_TIMEOUT_SECONDS = 120.0
+# Long enough for a process to give back what it no longer needs.
+IDLE_SECONDS = 2.0
 WANTED_ADDED_MS = 0.2
 WANTED_READY_MS = 20.0
 WANTED_MIB = 20e6 / 2**20
@@ -82,6 +84,7 @@ class Way:
             self.note(p50=stdio.percentile(calls, 0.50), p95=stdio.percentile(calls, 0.95))
             self.note(rate=flood(server, self.tool, options))
             pid = server.process.pid
+            time.sleep(IDLE_SECONDS)
             self.note(rss=field(pid, "status", "VmRSS"), pss=field(pid, "smaps_rollup", "Pss"))
             self.note(anon=field(pid, "status", "RssAnon"))
         finally:

@@ -20,6 +20,7 @@ mod listen;
 mod lock;
 mod loopback;
 mod media;
+pub mod memory;
 mod pool;
 mod process;
 mod resolve;

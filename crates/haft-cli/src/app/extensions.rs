@@ -13,7 +13,7 @@ use self::{
     stored::Secrets,
 };
 use super::{App, approved::of_extension, scripts::Scripts};
-use haft_core::{Credential, Files, PathArg, RealPath};
+use haft_core::{Credential, Failure, Files, PathArg, RealPath};
 use haft_runtime::{Catalogue, Problem, hooks::Hook};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -141,10 +141,16 @@ impl Extensions {
     }
 }
 
+/// Where the manifest of a folder lies, or what a link leads to; none where there is none.
+fn manifest_in(files: &dyn Files, folder: &RealPath) -> Result<Option<RealPath>, Failure> {
+    let folder = files.resolve(&PathArg(folder.absolute()))?;
+    let at = files.resolve(&PathArg(folder.join(MANIFEST).absolute()))?;
+    Ok(files.peek(&at).map(|_| at))
+}
+
 /// Whether a folder, or what a link leads to, holds an extension.
 fn holds_one(files: &dyn Files, folder: &RealPath) -> bool {
-    let real = files.resolve(&PathArg(folder.absolute()));
-    real.is_ok_and(|folder| files.peek(&folder.join(MANIFEST)).is_some())
+    manifest_in(files, folder).is_ok_and(|found| found.is_some())
 }
 
 /// Who owns what an extension registers.

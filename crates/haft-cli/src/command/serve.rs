@@ -13,7 +13,7 @@ use crate::{
 use answered::Answered;
 use haft_core::{Approver, CallId, Cancel, Event};
 use haft_mcp::{ClientApprover, Fronts, HttpSetup, McpServer, ServerInfo};
-use haft_os::{Listener, host};
+use haft_os::{Listener, host, memory};
 use haft_runtime::{EventStream, Session, hooks::SessionEvent};
 use std::{
     collections::BTreeSet,
@@ -21,8 +21,13 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tokio::{sync::oneshot, time::timeout};
+use tokio::{
+    sync::oneshot,
+    time::{sleep, timeout},
+};
 
+/// How long no call may have run before memory is given back.
+const QUIET: Duration = Duration::from_secs(1);
 /// How long cancelled calls have to end, so that the log says how.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -216,24 +221,41 @@ async fn tell(session: &Session, event: SessionEvent<'_>) -> Vec<String> {
     said.context
 }
 
-/// The calls of a session that haven't ended.
+/// The calls of a session that haven't ended. While there are none, memory is given back.
 struct Open {
     events: EventStream,
     calls: BTreeSet<CallId>,
+    /// Whether nothing was called since memory was given back.
+    is_at_rest: bool,
+    has_rested: bool,
 }
 
 impl Open {
     fn on(session: &Session) -> Self {
-        Self { events: session.events(), calls: BTreeSet::new() }
+        Self { events: session.events(), calls: BTreeSet::new(), is_at_rest: false, has_rested: false }
     }
 
-    /// Takes the next event.
+    /// Takes the next event, or rests where there is none for long.
     ///
     /// # Cancellation
     /// Safe: no event is lost.
     async fn hear(&mut self) {
-        let event = self.events.next().await;
-        self.take(event);
+        let is_idle = self.calls.is_empty() && !self.is_at_rest;
+        tokio::select! {
+            biased;
+            event = self.events.next() => self.take(event),
+            () = sleep(QUIET), if is_idle => self.rest(),
+        }
+    }
+
+    fn rest(&mut self) {
+        self.is_at_rest = true;
+        memory::trim();
+        // Only once: what calls use is soon mapped again, and each time would slow a call.
+        if !self.has_rested {
+            self.has_rested = true;
+            memory::unmap_start();
+        }
     }
 
     /// Waits until none is open.
@@ -253,6 +275,7 @@ impl Open {
         match event {
             Event::Requested { call, .. } => {
                 self.calls.insert(call);
+                self.is_at_rest = false;
             }
             Event::Ended { call, .. } => {
                 self.calls.remove(&call);

@@ -24,8 +24,8 @@ fn with_model(place: &Place) {
 }
 
 fn with_tool(place: &Place) {
-    let manifest = json!({"name": "monarch_of", "description": "Tells the monarch.", "command": "true"});
-    place.write(".haft/tools/monarch_of/tool.json", &manifest.to_string());
+    let manifest = json!({"name": "monarch-of", "description": "Tells the monarch.", "command": "true"});
+    place.write(".haft/tools/monarch-of/tool.json", &manifest.to_string());
 }
 
 const NAMED: &str = "[discovery]\nmodel = '~/model'\n";
@@ -38,7 +38,7 @@ fn a_tool_is_found_by_what_it_means() {
     let search = || place.run(&["tools", "search", "king", "--json"]).with(0).json();
     assert_eq!(search()["tools"], json!([]), "nothing has the word");
     place.write_home("config.toml", NAMED);
-    assert_eq!(search()["tools"][0]["name"], "monarch_of");
+    assert_eq!(search()["tools"][0]["name"], "monarch-of");
     assert!(!place.run(&["tools", "--problems"]).with(0).out.contains("searched without"));
 }
 
@@ -48,7 +48,7 @@ fn a_model_that_can_t_be_read_is_named_and_searches_go_on() {
     with_tool(&place);
     place.write_home("config.toml", NAMED);
     let ran = place.run(&["tools", "search", "monarch"]).with(0);
-    assert!(ran.out.contains("monarch_of"), "{ran:?}");
+    assert!(ran.out.contains("monarch-of"), "{ran:?}");
     assert!(
         ran.err.contains("without the model") && ran.err.contains("model.safetensors isn't there"),
         "{ran:?}"

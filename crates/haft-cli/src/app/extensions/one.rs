@@ -11,6 +11,7 @@ use super::{
     },
     ExtensionRoot,
     kept::Kept,
+    manifest_in,
     standing::Standing,
     stored::{Secrets, Stored},
 };
@@ -192,13 +193,12 @@ impl One<'_> {
             let fix = "make it a readable UTF-8 file of at most 1 MiB";
             vec![problem(self.owner, (path.clone(), text, fix))]
         };
-        let real = |at: &RealPath| self.files.resolve(&PathArg(at.absolute()));
-        let folder = real(folder).map_err(|failure| unreadable(failure.text))?;
-        let at = folder.join(MANIFEST);
-        if self.files.peek(&at).is_none() {
+        let folder =
+            self.files.resolve(&PathArg(folder.absolute())).map_err(|failure| unreadable(failure.text))?;
+        let Some(at) = manifest_in(self.files, &folder).map_err(|failure| unreadable(failure.text))? else {
             return Ok(None);
-        }
-        let bytes = real(&at).and_then(|at| self.files.read(&at, 0, MANIFEST_MAX_BYTES + 1));
+        };
+        let bytes = self.files.read(&at, 0, MANIFEST_MAX_BYTES + 1);
         let bytes = bytes.map_err(|failure| unreadable(failure.text))?;
         if bytes.len() > MANIFEST_MAX_BYTES {
             return Err(unreadable("the manifest is longer than 1 MiB".to_owned()));
