@@ -461,7 +461,7 @@ export function activate(ctx) {{
     until(|| !client.tools().is_empty() && place.read("started-old").is_some());
     pack(&place, "changing", &json!({}), &main("new"));
     // It holds up the calls behind it, and nothing else.
-    until(|| client.tools().contains("only-new"));
+    until(|| client.tools().contains("only_new"));
     place.write("go", "");
     let ended = client.reply_to(slow).to_string();
     assert!(ended.contains("slow said old"), "{ended}");
