@@ -4,7 +4,7 @@
 
 #![allow(unsafe_code, reason = "the allocator and the mappings can only be told by the C library")]
 
-use std::fs;
+use std::{fs, ptr};
 
 /// Gives back what the allocator holds without using it, as after many calls at once. Takes less than a millisecond for a
 /// few megabytes. Does nothing where the C library has no way to it.
@@ -26,7 +26,7 @@ pub fn unmap_start() {
         // SAFETY: the range is a mapping of this process that is private, backed by a file and was never written to, so
         // each page comes back from the file as it was.
         unsafe {
-            libc::madvise(from as *mut libc::c_void, to.saturating_sub(from), libc::MADV_DONTNEED);
+            libc::madvise(ptr::with_exposed_provenance_mut(from), to.saturating_sub(from), libc::MADV_DONTNEED);
         }
     }
 }

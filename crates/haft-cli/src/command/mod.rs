@@ -124,7 +124,7 @@ pub(crate) fn dispatch(cli: Cli, environment: Environment) -> anyhow::Result<Sta
 /// What the work answers, or that no threads can be started.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     // Clocks are looked at often: a command that prints without end must not make others' limits late.
-    let runtime = tokio::runtime::Builder::new_current_thread().event_interval(3).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().event_interval(16).enable_all().build()?;
     let done = runtime.block_on(work);
     runtime.shutdown_background();
     done

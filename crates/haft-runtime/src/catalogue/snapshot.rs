@@ -5,6 +5,7 @@ use crate::find::{ModelSource, ToolIndex};
 use haft_core::Exposure;
 use std::{
     collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, OnceLock},
 };
 
@@ -89,14 +90,21 @@ impl Snapshot {
     /// The part of it that a tool set shows, of the tools that are enabled now.
     #[must_use]
     pub fn select(&self, set: &ToolSet) -> Self {
-        let is_enabled = |offer: &Offer| {
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| offer.tool.enabled())).unwrap_or(false)
-        };
-        let offers =
-            self.offers.iter().filter(|(name, offer)| set.contains(name, offer.spec()) && is_enabled(offer));
-        let offers = offers.map(|(_, offer)| offer.clone());
+        let offers = self.selected(set).cloned();
         let beside = (Arc::clone(&self.about), self.model.clone(), self.missing.clone());
         Self::new(offers, self.gone.clone(), beside)
+    }
+
+    /// Whether the tools of a set are now those of another snapshot.
+    pub(crate) fn selects(&self, set: &ToolSet, other: &Self) -> bool {
+        self.selected(set).map(|offer| offer.id).eq(other.offers().map(|offer| offer.id))
+    }
+
+    fn selected(&self, set: &ToolSet) -> impl Iterator<Item = &Offer> {
+        let is_enabled =
+            |offer: &Offer| catch_unwind(AssertUnwindSafe(|| offer.tool.enabled())).unwrap_or(false);
+        let is_in = move |offer: &&Offer| set.contains(&offer.name, offer.spec()) && is_enabled(offer);
+        self.offers.values().filter(is_in)
     }
 
     /// Finds a tool: exact name, then alias, then the only match ignoring case.

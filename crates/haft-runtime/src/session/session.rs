@@ -157,6 +157,8 @@ pub struct Session {
     tools: ToolSet,
     deferral: Deferring,
     snapshot: Mutex<Arc<Snapshot>>,
+    /// The catalogue's snapshot that it was taken from.
+    selected_of: Mutex<Option<Arc<Snapshot>>>,
     policy: watch::Sender<Arc<Policy>>,
     approver: Arc<dyn Approver>,
     grants: Option<Arc<dyn Grants>>,
@@ -226,6 +228,7 @@ impl Session {
         let session = Arc::new(Self {
             id: setup.id.as_str().into(),
             snapshot: Mutex::new(Arc::new(setup.catalogue.snapshot().select(&setup.tools))),
+            selected_of: Mutex::new(None),
             parent: setup.parent,
             catalogue: setup.catalogue,
             tools: setup.tools,
@@ -298,7 +301,19 @@ impl Session {
 
     /// Takes a new snapshot, for the next request. A host leaves out what [`Session::denies`] whole.
     pub fn refresh(&self) -> Arc<Snapshot> {
-        let snapshot = Arc::new(self.catalogue.snapshot().select(&self.tools));
+        let all = self.catalogue.snapshot();
+        {
+            // Most calls come between two changes, and making a snapshot takes longer than a look whether it is due.
+            let selected_of = lock(&self.selected_of);
+            let now = lock(&self.snapshot);
+            if selected_of.as_ref().is_some_and(|before| Arc::ptr_eq(before, &all))
+                && all.selects(&self.tools, &now)
+            {
+                return Arc::clone(&now);
+            }
+        }
+        let snapshot = Arc::new(all.select(&self.tools));
+        *lock(&self.selected_of) = Some(all);
         let before = std::mem::replace(&mut *lock(&self.snapshot), Arc::clone(&snapshot));
         let named = |snapshot: &Snapshot| snapshot.offers().map(|offer| offer.id).collect::<Vec<_>>();
         if named(&before) != named(&snapshot) {
