@@ -10,9 +10,10 @@ The same call of the same server is made directly and through each proxy. In a r
   connection in the same round.
 - pipelined: 1,000 calls, all written without waiting for a reply (by a thread of their own, so that neither side
   ever waits for the other to read); each must be answered once, with the file's text.
-- memory when it then stood idle for two seconds, of the proxy's own process alone, without the server behind it: resident, and its proportional
-  share (PSS), which splits pages that several processes have in common; "own" is what it made itself, without the
-  pages of its program file, which the system can drop and shares between processes.
+- memory, of the proxy's own process alone, without the server behind it: "idle" is what is resident when it then stood
+  idle for two seconds; "resident" after further calls, and of that its proportional share (PSS), which splits pages
+  that several processes have in common; "own" is what it made itself, without the pages of its program file, which the
+  system can drop and shares between processes.
 
 A cell is the median over the rounds. Standard library only; Linux only, for /proc.
 """
@@ -85,6 +86,9 @@ class Way:
             self.note(rate=flood(server, self.tool, options))
             pid = server.process.pid
             time.sleep(IDLE_SECONDS)
+            self.note(idle=field(pid, "status", "VmRSS"))
+            for _ in range(options.warm):
+                server.call(self.tool, options.arguments)
             self.note(rss=field(pid, "status", "VmRSS"), pss=field(pid, "smaps_rollup", "Pss"))
             self.note(anon=field(pid, "status", "RssAnon"))
         finally:
@@ -129,6 +133,7 @@ COLUMNS = [
     ("p95", "call p95 ms", "{:.3f}"),
     ("added", "added ms", "{:.3f}"),
     ("rate", "pipelined calls/s", "{:,.0f}"),
+    ("idle", "idle MiB", "{:.1f}"),
     ("rss", "resident MiB", "{:.1f}"),
     ("pss", "share MiB", "{:.1f}"),
     ("anon", "own MiB", "{:.1f}"),
