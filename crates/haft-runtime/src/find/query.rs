@@ -2,7 +2,10 @@
 
 use super::words::split;
 
-/// A query, read.
+/// What of a query is looked at; the work grows with it, and a question is a line or two.
+const LOOKED_AT_MAX_BYTES: usize = 4 * 1024;
+
+/// A query, read: its first 4 KiB.
 ///
 /// `select:a,b` names tools. Otherwise words; `+word` must be in a tool, `source:name` keeps the tools of one source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,6 +24,7 @@ impl Query {
     /// Reads a query. Every text is one.
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
+        let text = text.get(..text.floor_char_boundary(LOOKED_AT_MAX_BYTES)).unwrap_or_default();
         if let Some(names) = text.strip_prefix("select:") {
             let names = names.split([',', ' ', '\n']).map(str::trim).filter(|name| !name.is_empty());
             return Self { select: names.map(str::to_owned).collect(), ..Self::default() };
@@ -50,6 +54,15 @@ impl Query {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_query_without_end_only_its_beginning_is_looked_at() {
+        for text in ["z".repeat(1_000_000), "é ".repeat(500_000), format!("select:{}", "a,".repeat(500_000))] {
+            let query = Query::parse(&text);
+            let kept = query.text.len() + query.select.iter().map(String::len).sum::<usize>();
+            assert!((1..=LOOKED_AT_MAX_BYTES).contains(&kept), "{kept}");
+        }
+    }
 
     #[test]
     fn forms_are_told_apart() {
