@@ -16,11 +16,11 @@ mod tool;
 mod weights;
 mod words;
 
-pub use deferred::{Deferral, Deferring};
+pub use deferred::{Deferral, Deferring, LISTED_MAX_TOKENS};
 pub(crate) use deferred::{LOADED, load};
 pub use document::Document;
 pub use index::{Found, Hit, Ranking, ToolIndex};
 pub use model::{ModelError, ModelSource, StaticModel, TENSORS_FILE, TOKENIZER_FILE};
 pub use query::Query;
-pub use tool::tool_search;
+pub use tool::{TOOL_SEARCH, tool_search};
 pub use weights::Weights;

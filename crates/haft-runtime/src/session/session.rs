@@ -315,8 +315,7 @@ impl Session {
         let snapshot = Arc::new(all.select(&self.tools));
         *lock(&self.selected_of) = Some(all);
         let before = std::mem::replace(&mut *lock(&self.snapshot), Arc::clone(&snapshot));
-        let named = |snapshot: &Snapshot| snapshot.offers().map(|offer| offer.id).collect::<Vec<_>>();
-        if named(&before) != named(&snapshot) {
+        if !before.has_same_offers(&snapshot) {
             self.bus.publish(|| Event::ToolsChanged { count: snapshot.offers().count() });
         }
         snapshot
