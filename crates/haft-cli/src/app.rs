@@ -25,7 +25,7 @@ pub(crate) use extensions::{Brought, ExtensionStanding};
 pub(crate) use folders::{Tools, WORKSPACE_ROOTS};
 pub(crate) use home::Home;
 pub(crate) use keys::{Keys, MODEL_KEYS};
-pub(crate) use scripts::owner_of;
+pub(crate) use scripts::{is_source_file, owner_of};
 
 use crate::{
     cli::Common,
