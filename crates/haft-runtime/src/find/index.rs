@@ -3,7 +3,7 @@
 use super::{
     Query,
     document::{Document, FIELDS, fields},
-    meanings::{Meanings, text_of},
+    embeddings::{Embeddings, text_of},
     model::StaticModel,
     weights::Weights,
     words::{is_stop, kin, split, stem},
@@ -18,8 +18,8 @@ use std::{
 const PREFIX_MIN_CHARS: usize = 4;
 /// Most words of a query that are looked at; what follows is seldom about the tool.
 const QUERY_MAX_WORDS: usize = 400;
-/// A tool without a word of the query is found where it means as much the same.
-const NEAR_MIN: f32 = 0.35;
+/// A tool without a word of the query is found where its embedding is as similar to the query's.
+const SIMILARITY_MIN: f32 = 0.35;
 /// Most words of a name that is looked for as a whole.
 const NAME_MAX_WORDS: usize = 12;
 
@@ -66,7 +66,7 @@ pub struct ToolIndex {
     terms: HashMap<String, Term>,
     /// Names as words joined by blanks, with and without server and source.
     names: HashMap<String, Vec<u32>>,
-    meanings: Option<Meanings>,
+    embeddings: Option<Embeddings>,
 }
 
 /// A tool that fits: its rank among those that are named, its score.
@@ -110,8 +110,8 @@ impl ToolIndex {
                 texts.push(text_of(&document));
             }
         }
-        let meanings = ranking.model.map(|model| Meanings::of(model, &texts));
-        Self { meanings, ..builder.finish() }
+        let embeddings = ranking.model.map(|model| Embeddings::of(model, &texts));
+        Self { embeddings, ..builder.finish() }
     }
 
     /// How many tools are in it.
@@ -181,13 +181,12 @@ impl ToolIndex {
     /// How well each document fits a query.
     fn scores(&self, text: &str) -> Vec<f32> {
         let scores = self.lexical(text);
-        let Some(near) = self.meanings.as_ref().and_then(|meanings| meanings.near(text)) else {
-            return scores;
-        };
+        let similarities = self.embeddings.as_ref().and_then(|embeddings| embeddings.similarities(text));
+        let Some(similarities) = similarities else { return scores };
         let best = scores.iter().copied().fold(f32::EPSILON, f32::max);
-        let both = scores.iter().zip(near).map(|(score, near)| {
-            let is_found = *score > 0.0 || near >= NEAR_MIN;
-            if is_found { score / best + self.weights.meaning * near.max(0.0) } else { 0.0 }
+        let both = scores.iter().zip(similarities).map(|(score, similarity)| {
+            let is_found = *score > 0.0 || similarity >= SIMILARITY_MIN;
+            if is_found { score / best + self.weights.meaning * similarity.max(0.0) } else { 0.0 }
         });
         both.collect()
     }
@@ -441,7 +440,7 @@ impl Builder {
         }
         let mut term = |at: u32| terms.get_mut(index(at)).map(std::mem::take);
         let terms = self.stems.into_iter().filter_map(|(stem, at)| Some((stem, term(at)?))).collect();
-        ToolIndex { weights: self.weights, entries: self.entries, terms, names: self.names, meanings: None }
+        ToolIndex { weights: self.weights, entries: self.entries, terms, names: self.names, embeddings: None }
     }
 }
 

@@ -8,8 +8,8 @@
 
 mod deferred;
 mod document;
+mod embeddings;
 mod index;
-mod meanings;
 mod model;
 mod query;
 mod tool;
