@@ -16,6 +16,8 @@ pub(super) const USAGE: &str =
 const HEADER_HELP: &str =
     "A header that is sent to it, with secrets named: \"Authorization: Bearer ${GITHUB_TOKEN}\"";
 const PREFIX_HELP: &str = "What stands before the names of its tools [default: mcp__NAME__]";
+/// How long a name may be that is written here; one that stands in a file may be longer.
+const NAME_MAX_CHARS: usize = 40;
 
 /// `haft mcp add`.
 #[derive(Debug, Clone, clap::Args)]
@@ -54,9 +56,10 @@ pub(crate) struct McpAddArgs {
 /// What is said of it doesn't fit together; another has its place; the file can't be read or written.
 pub(super) fn add(app: &App, args: &McpAddArgs, json: bool) -> anyhow::Result<Status> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if args.name.is_empty() || args.name.len() > 40 || !args.name.chars().all(is_plain) {
+    if args.name.is_empty() || args.name.len() > NAME_MAX_CHARS || !args.name.chars().all(is_plain) {
         let what = format!("\"{}\" is no name for a server", args.name);
-        return Err(Trouble::usage(what, "use up to 40 letters, digits, hyphens, underscores, dots").into());
+        let fix = format!("use up to {NAME_MAX_CHARS} letters, digits, hyphens, underscores, dots");
+        return Err(Trouble::usage(what, fix).into());
     }
     let file = SettingsFile::of(app, scope(args.place))?;
     let origin = Origin { scope: scope(args.place), path: file.shown.clone(), line: 1 };
