@@ -12,30 +12,21 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
+. "$root/bench/prepare.sh"
 target=${CARGO_TARGET_DIR:-$root/target}
-if ! command -v python3 >/dev/null; then
-  echo "bench/code needs python3: install it and run again" >&2
-  exit 1
-fi
-if [ -z "${HAFT_BIN:-}" ]; then
-  (cd "$root" && cargo build --locked --release --bin haft) >&2
-  HAFT_BIN=$target/release/haft
-fi
+needs code python3
+find_haft
 if [ -z "${TOKENS_BIN:-}" ]; then
   (cd "$root" && cargo build --locked --release -p haft-cli --example tokens) >&2
   TOKENS_BIN=$target/release/examples/tokens
 fi
-haft=$(realpath "$HAFT_BIN")
 counter=$(realpath "$TOKENS_BIN")
 node=$(command -v "${NODE:-node}" || true)
 if [ -z "$node" ]; then echo "left out: the rows of Node (there is none)" >&2; fi
 
-# Outside the repository, so that the workspace is this folder and nothing more.
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/haft-bench.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-mkdir "$scratch/home" "$scratch/workspace"
+make_scratch
 export HAFT_HOME=$scratch/home PYTHONDONTWRITEBYTECODE=1
-printf '%s\n' "machine: $(nproc) cores, $(uname -sr), $("$haft" --version)${node:+, node $("$node" --version)}" >&2
+machine ${node:+"node $("$node" --version)"}
 status=0
 python3 "$here/measure.py" "$haft" "$scratch/workspace" ${node:+--node "$node"} "$@" || status=1
 echo

@@ -55,8 +55,7 @@ def marker(number):
 def share(pid):
     """The proportional share of a process's memory, in MiB."""
     try:
-        with open(f"/proc/{pid}/smaps_rollup") as rollup:
-            return sum(int(line.split()[1]) for line in rollup if line.startswith("Pss:")) / 1024
+        return stdio.mebibytes(pid, "smaps_rollup", "Pss")
     except OSError:
         return 0.0
 
@@ -75,15 +74,7 @@ def storm(kind, options, session):
     watcher = threading.Thread(target=watch, args=(server, ended, largest))
     try:
         server.open()
-        numbers = {}
-        lines = []
-        for number, (tool, arguments) in enumerate(kind.calls):
-            request = {"jsonrpc": "2.0", "id": number + 1000, "method": "tools/call"}
-            request["params"] = {"name": tool, "arguments": arguments}
-            lines.append(json.dumps(request, separators=(",", ":")))
-            numbers[number + 1000] = number
-        flood = ("\n".join(lines) + "\n").encode()
-        writer = threading.Thread(target=server.process.stdin.write, args=(flood,), daemon=True)
+        writer, numbers = stdio.flood(server, kind.calls)
         watcher.start()
         started = time.perf_counter()
         writer.start()
@@ -107,18 +98,13 @@ def storm(kind, options, session):
             raise stdio.BenchError(f"replies more than once: {doubled}")
         ended.set()
         watcher.join()
-        own = high_water(server.process.pid)
+        own = stdio.mebibytes(server.process.pid, "status", "VmHWM")
     finally:
         ended.set()
         server.close()
     if kind.is_haft:
         logged(options, session, len(numbers))
     return took, own, largest[0]
-
-
-def high_water(pid):
-    with open(f"/proc/{pid}/status") as status:
-        return sum(int(line.split()[1]) for line in status if line.startswith("VmHWM:")) / 1024
 
 
 def logged(options, session, wanted):

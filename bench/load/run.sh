@@ -12,18 +12,12 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
+. "$root/bench/prepare.sh"
 # The version stands in one place.
 PEER=$(sed -n 's/^PEER=//p' "$root/bench/mcp/run.sh")
 PEER_VERSION=$(sed -n 's/^PEER_VERSION=//p' "$root/bench/mcp/run.sh")
-if ! command -v python3 >/dev/null; then
-  echo "bench/load needs python3: install it and run again" >&2
-  exit 1
-fi
-if [ -z "${HAFT_BIN:-}" ]; then
-  (cd "$root" && cargo build --locked --release --bin haft) >&2
-  HAFT_BIN=${CARGO_TARGET_DIR:-$root/target}/release/haft
-fi
-haft=$(realpath "$HAFT_BIN")
+needs load python3
+find_haft
 
 peer=()
 node=$(command -v "${NODE:-node}" || true)
@@ -39,12 +33,9 @@ else
   echo "left out: the Node file-system server (node or npm is not installed)" >&2
 fi
 
-# Outside the repository, so that the workspace is this folder and nothing more.
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/haft-bench.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-mkdir "$scratch/home" "$scratch/workspace"
+make_scratch
 export HAFT_HOME=$scratch/home PYTHONDONTWRITEBYTECODE=1
 # Commands are asked for by default, and nobody is there.
 printf '[permissions]\nallow = ["bash(printf *)"]\n' >"$scratch/home/config.toml"
-printf '%s\n' "machine: $(nproc) cores, $(uname -sr), $("$haft" --version)${node:+, node $("$node" --version)}" >&2
+machine ${node:+"node $("$node" --version)"}
 python3 "$here/measure.py" "$haft" "$scratch/workspace" ${peer[@]+"${peer[@]}"} "$@"

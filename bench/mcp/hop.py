@@ -23,7 +23,6 @@ import json
 import shlex
 import statistics
 import sys
-import threading
 import time
 
 import stdio
@@ -83,30 +82,22 @@ class Way:
                 stdio.milliseconds(lambda: server.call(self.tool, options.arguments)) for _ in range(options.calls)
             ]
             self.note(p50=stdio.percentile(calls, 0.50), p95=stdio.percentile(calls, 0.95))
-            self.note(rate=flood(server, self.tool, options))
+            self.note(rate=rate(server, self.tool, options))
             pid = server.process.pid
             time.sleep(IDLE_SECONDS)
-            self.note(idle=field(pid, "status", "VmRSS"))
+            self.note(idle=stdio.mebibytes(pid, "status", "VmRSS"))
             for _ in range(options.warm):
                 server.call(self.tool, options.arguments)
-            self.note(rss=field(pid, "status", "VmRSS"), pss=field(pid, "smaps_rollup", "Pss"))
-            self.note(anon=field(pid, "status", "RssAnon"))
+            self.note(rss=stdio.mebibytes(pid, "status", "VmRSS"), pss=stdio.mebibytes(pid, "smaps_rollup", "Pss"))
+            self.note(anon=stdio.mebibytes(pid, "status", "RssAnon"))
         finally:
             server.close()
 
 
-def flood(server, tool, options):
+def rate(server, tool, options):
     """Calls per second, all of them in flight from the start."""
-    first = server.next_id + 1
-    waiting = set(range(first, first + options.pipelined))
-    server.next_id += options.pipelined
-    params = {"name": tool, "arguments": options.arguments}
-    lines = [
-        json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}, separators=(",", ":"))
-        for number in sorted(waiting)
-    ]
-    data = ("\n".join(lines) + "\n").encode()
-    writer = threading.Thread(target=server.process.stdin.write, args=(data,), daemon=True)
+    writer, places = stdio.flood(server, [(tool, options.arguments)] * options.pipelined)
+    waiting = set(places)
     started = time.perf_counter()
     writer.start()
     while waiting:
@@ -119,12 +110,6 @@ def flood(server, tool, options):
     took = time.perf_counter() - started
     writer.join()
     return options.pipelined / took
-
-
-def field(pid, file, name):
-    """A field of a process in MiB."""
-    with open(f"/proc/{pid}/{file}") as lines:
-        return sum(int(line.split()[1]) for line in lines if line.startswith(name + ":")) / 1024
 
 
 COLUMNS = [

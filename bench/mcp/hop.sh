@@ -17,6 +17,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
+. "$root/bench/prepare.sh"
 FASTMCP_VERSION=4.2.3
 MCP_HUB_VERSION=0.3.0
 
@@ -24,17 +25,8 @@ bench_dir=${HAFT_BENCH_DIR:-$root/target/bench}
 mkdir -p "$bench_dir"
 bench_dir=$(cd "$bench_dir" && pwd)
 python=${PYTHON:-python3}
-for program in "$python" cargo; do
-  if ! command -v "$program" >/dev/null; then
-    echo "bench/mcp needs $program: install it and run again" >&2
-    exit 1
-  fi
-done
-if [ -z "${HAFT_BIN:-}" ]; then
-  (cd "$root" && cargo build --locked --release --bin haft) >&2
-  HAFT_BIN=${CARGO_TARGET_DIR:-$root/target}/release/haft
-fi
-haft=$(realpath "$HAFT_BIN")
+needs mcp "$python" cargo
+find_haft
 if [ -z "${BARE_BIN:-}" ]; then
   (cd "$here/bare-rmcp" && CARGO_TARGET_DIR=$bench_dir/bare-rmcp cargo build --locked --release) >&2
   BARE_BIN=$bench_dir/bare-rmcp/release/bare-rmcp
@@ -57,11 +49,8 @@ if [ -z "${MCP_HUB_BIN:-}" ]; then
   MCP_HUB_BIN=$hub_dir/bin/mcp-hub
 fi
 
-# Outside the repository, so that the workspace is this folder and nothing more.
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/haft-bench.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
+make_scratch
 workspace=$scratch/workspace
-mkdir "$workspace" "$scratch/home"
 marker=MARK
 # 16 lines of 64 bytes with their line ends.
 for line in $(seq -w 1 16); do printf '%s line %s %050d\n' "$marker" "$line" 0; done >"$workspace/f.txt"
@@ -90,6 +79,6 @@ if [ "$MCP_HUB_BIN" != none ]; then
   proxies+=(--proxy "mcp-hub" bare.read "$(quoted "$(realpath "$MCP_HUB_BIN")") $(quoted "$scratch/hub.toml")")
 fi
 
-printf '%s\n' "machine: $(nproc) cores, $(uname -sr), $("$haft" --version), FastMCP $FASTMCP_VERSION on $("$venv/bin/python" --version), mcp-hub $MCP_HUB_VERSION" >&2
+machine "FastMCP $FASTMCP_VERSION on $("$venv/bin/python" --version)" "mcp-hub $MCP_HUB_VERSION"
 "$python" "$here/hop.py" --cwd "$workspace" --expect "$marker" --arguments '{"path": "f.txt"}' \
   --direct read "$(quoted "$bare") $(quoted "$workspace")" "${proxies[@]}" "$@"

@@ -13,6 +13,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
+. "$root/bench/prepare.sh"
 PEER=@modelcontextprotocol/server-filesystem
 PEER_VERSION=2026.8.31
 
@@ -20,18 +21,9 @@ bench_dir=${HAFT_BENCH_DIR:-$root/target/bench}
 mkdir -p "$bench_dir/node-peer"
 bench_dir=$(cd "$bench_dir" && pwd)
 node=${NODE:-node}
-for program in "$node" npm python3 cargo; do
-  if ! command -v "$program" >/dev/null; then
-    echo "bench/mcp needs $program: install it and run again" >&2
-    exit 1
-  fi
-done
+needs mcp "$node" npm python3 cargo
 
-if [ -z "${HAFT_BIN:-}" ]; then
-  (cd "$root" && cargo build --locked --release --bin haft) >&2
-  HAFT_BIN=${CARGO_TARGET_DIR:-$root/target}/release/haft
-fi
-haft=$(realpath "$HAFT_BIN")
+find_haft
 
 peer_dir=$bench_dir/node-peer
 if ! grep -qs "\"version\": \"$PEER_VERSION\"" "$peer_dir/node_modules/$PEER/package.json"; then
@@ -40,18 +32,16 @@ fi
 
 (cd "$here/bare-rmcp" && CARGO_TARGET_DIR=$bench_dir/bare-rmcp cargo build --locked --release) >&2
 
-# Outside the repository, so that the workspace is this folder and nothing more.
-workspace=$(mktemp -d "${TMPDIR:-/tmp}/haft-bench.XXXXXX")
-home=$(mktemp -d "${TMPDIR:-/tmp}/haft-bench-home.XXXXXX")
-trap 'rm -rf "$workspace" "$home"' EXIT
+make_scratch
+workspace=$scratch/workspace
 marker=MARK
 # 16 lines of 64 bytes with their line ends.
 for line in $(seq -w 1 16); do printf '%s line %s %050d\n' "$marker" "$line" 0; done >"$workspace/f.txt"
 [ "$(wc -c <"$workspace/f.txt")" -eq 1024 ]
 
-printf '%s\n' "machine: $(nproc) cores, $(uname -sr), node $("$node" --version), $("$haft" --version)" >&2
+machine "node $("$node" --version)"
 quoted() { printf '%q' "$1"; }
-HAFT_HOME=$home python3 "$here/stdio.py" \
+HAFT_HOME=$scratch/home python3 "$here/stdio.py" \
   --cwd "$workspace" --expect "$marker" \
   --server "haft" read '{"path": "f.txt"}' "$(quoted "$haft") serve mcp" \
   --server "Node file-system server" read_text_file "{\"path\": \"$workspace/f.txt\"}" \

@@ -21,6 +21,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 MODERN_VERSION = "2026-07-28"
@@ -161,14 +162,19 @@ class Server:
 
     def memory(self, field):
         """Sum of a VmRSS-like field of /proc/PID/status over the family, in MiB."""
-        total = 0
+        total = 0.0
         for pid in self.family():
             try:
-                with open(f"/proc/{pid}/status") as status:
-                    total += sum(int(line.split()[1]) for line in status if line.startswith(field + ":"))
+                total += mebibytes(pid, "status", field)
             except OSError:
                 continue
-        return total / 1024
+        return total
+
+
+def mebibytes(pid, file, field):
+    """A field of a file in /proc/PID that counts kilobytes, in MiB."""
+    with open(f"/proc/{pid}/{file}") as lines:
+        return sum(int(line.split()[1]) for line in lines if line.startswith(field + ":")) / 1024
 
 
 def milliseconds(work):
@@ -200,6 +206,22 @@ def pipelined(server, subject, options):
         waiting.remove(message["id"])
         done += 1
     return options.pipelined / (time.perf_counter() - started)
+
+
+def flood(server, calls):
+    """A thread that writes all calls without waiting for a reply, so that neither side ever waits for the other to read.
+
+    Each call is a tool and its arguments. Returns the thread, which isn't started, and the place of each call by its id.
+    """
+    places, lines = {}, []
+    for place, (tool, arguments) in enumerate(calls):
+        server.next_id += 1
+        places[server.next_id] = place
+        request = {"jsonrpc": "2.0", "id": server.next_id, "method": "tools/call"}
+        request["params"] = {"name": tool, "arguments": arguments}
+        lines.append(json.dumps(request, separators=(",", ":")))
+    data = ("\n".join(lines) + "\n").encode()
+    return threading.Thread(target=server.process.stdin.write, args=(data,), daemon=True), places
 
 
 class Subject:

@@ -10,21 +10,11 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-for program in python3 cat sh; do
-  if ! command -v "$program" >/dev/null; then
-    echo "bench/output needs $program: install it and run again" >&2
-    exit 1
-  fi
-done
+. "$root/bench/prepare.sh"
+needs output python3 cat sh
 
-if [ -z "${HAFT_BIN:-}" ]; then
-  (cd "$root" && cargo build --locked --release --bin haft) >&2
-  HAFT_BIN=${CARGO_TARGET_DIR:-$root/target}/release/haft
-fi
-haft=$(realpath "$HAFT_BIN")
+find_haft
 
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/haft-bench.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-mkdir "$scratch/workspace" "$scratch/home"
-printf '%s\n' "machine: $(nproc) cores, $(uname -sr), $("$haft" --version)" >&2
+make_scratch
+machine
 HAFT_HOME=$scratch/home python3 "$here/measure.py" "$haft" "$scratch/workspace" "$@"

@@ -9,19 +9,10 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-if ! command -v python3 >/dev/null; then
-  echo "bench/start needs python3: install it and run again" >&2
-  exit 1
-fi
-if [ -z "${HAFT_BIN:-}" ]; then
-  (cd "$root" && cargo build --locked --release --bin haft) >&2
-  HAFT_BIN=${CARGO_TARGET_DIR:-$root/target}/release/haft
-fi
-haft=$(realpath "$HAFT_BIN")
+. "$root/bench/prepare.sh"
+needs start python3
+find_haft
 
-# Outside the repository, so that the workspace is this folder and nothing more.
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/haft-bench.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-mkdir "$scratch/home" "$scratch/workspace"
-printf '%s\n' "machine: $(nproc) cores, $(uname -sr), $("$haft" --version)" >&2
+make_scratch
+machine
 HAFT_HOME=$scratch/home python3 "$here/measure.py" "$haft" "$scratch/workspace" "$@"

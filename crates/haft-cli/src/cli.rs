@@ -1,8 +1,8 @@
 //! The command line, defined once: parsing and help come from here, and the flags of a command from its own file.
 
 use crate::command::{
-    CheckArgs, DemoArgs, DoctorArgs, ExplainArgs, ImportArgs, LogArgs, NewArgs, PermissionsArgs, RulesArgs,
-    RunArgs, SaveToolArgs, SecretArgs, ServeArgs, TestArgs, ToolsArgs, TrustArgs, UndoArgs,
+    CheckArgs, DemoArgs, DoctorArgs, ExplainArgs, ImportArgs, LogArgs, McpArgs, NewArgs, PermissionsArgs,
+    RulesArgs, RunArgs, SaveToolArgs, SecretArgs, ServeArgs, TestArgs, ToolsArgs, TrustArgs, UndoArgs,
 };
 use clap::{Args, Parser, Subcommand};
 use haft_policy::Mode;
@@ -150,95 +150,6 @@ pub(crate) struct RulePlace {
     pub(crate) local: bool,
 }
 
-/// `haft mcp`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct McpArgs {
-    #[command(subcommand)]
-    pub(crate) command: Option<McpCommand>,
-    /// Print JSON
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-}
-
-/// What to do with servers.
-#[derive(Debug, Clone, Subcommand)]
-pub(crate) enum McpCommand {
-    /// The servers that are named, where, and whether they are used
-    List,
-    /// Name a server in the settings; without a flag in your own, for all workspaces
-    #[command(override_usage = MCP_ADD_USAGE)]
-    Add(McpAddArgs),
-    /// Let a server that came with the workspace be started as it is
-    Approve {
-        /// Its name
-        #[arg(required_unless_present = "all", conflicts_with = "all")]
-        name: Option<String>,
-        /// All that wait for it, one after another
-        #[arg(long)]
-        all: bool,
-    },
-    /// Start a server, and show what it says and what it does that it shouldn't
-    Test {
-        /// Its name
-        name: String,
-    },
-    /// Log in to a server over HTTP: a page to open, and tokens that are stored and renewed
-    Login {
-        /// Its name
-        name: String,
-        /// Also where it asks for none, or one is there
-        #[arg(long)]
-        again: bool,
-    },
-    /// Forget the tokens of a server
-    Logout {
-        /// Its name
-        name: String,
-    },
-    /// Take a server out of the settings
-    Remove {
-        /// Its name
-        name: String,
-    },
-}
-
-const MCP_ADD_USAGE: &str =
-    "haft mcp add [FLAGS] NAME URL\n       haft mcp add [FLAGS] NAME -- PROGRAM [ARGUMENT]...";
-const MCP_HEADER_HELP: &str =
-    "A header that is sent to it, with secrets named: \"Authorization: Bearer ${GITHUB_TOKEN}\"";
-const MCP_PREFIX_HELP: &str = "What stands before the names of its tools [default: mcp__NAME__]";
-
-/// `haft mcp add`.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct McpAddArgs {
-    /// What to call it: it stands in the names of its tools
-    pub(crate) name: String,
-    /// Its address, or the program that it is with its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "URL|PROGRAM")]
-    pub(crate) words: Vec<String>,
-    /// An environment variable that it gets; NAME=OTHER gives it under another name
-    #[arg(long, value_name = "NAME")]
-    pub(crate) env: Vec<String>,
-    #[arg(long, value_name = "NAME: VALUE", help = MCP_HEADER_HELP)]
-    pub(crate) header: Vec<String>,
-    /// The folder that it starts in [default: the workspace's root]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) cwd: Option<String>,
-    /// It only speaks the older form of HTTP, with a stream and a second address
-    #[arg(long)]
-    pub(crate) sse: bool,
-    #[arg(long, value_name = "TEXT", help = MCP_PREFIX_HELP)]
-    pub(crate) prefix: Option<String>,
-    /// Start it with the session, not with the first call
-    #[arg(long)]
-    pub(crate) eager: bool,
-    /// Put it in place of a server of that name; all that is written of that one is lost
-    #[arg(long)]
-    pub(crate) replace: bool,
-    #[command(flatten)]
-    pub(crate) place: RulePlace,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -357,26 +268,6 @@ mod tests {
         }
         assert!(told.iter().any(|text| text.contains("[default: mcp__NAME__]")));
         assert!(told.iter().any(|text| text.contains("Bearer ${GITHUB_TOKEN}")));
-    }
-
-    #[test]
-    fn what_follows_a_servers_name_is_its_own() {
-        let parsed = |words: &[&str]| {
-            let Some(Command::Mcp(args)) = Cli::try_parse_from(words).unwrap().command else {
-                panic!("no mcp")
-            };
-            let Some(McpCommand::Add(add)) = args.command else { panic!("no add") };
-            (add.name, add.words, add.env, args.json)
-        };
-        let (name, words, env, json) = parsed(&[
-            "haft", "mcp", "add", "--json", "--env", "TOKEN", "files", "--", "npx", "-y", "files", "--json",
-            ".",
-        ]);
-        assert_eq!((name.as_str(), json), ("files", true));
-        assert_eq!(words, ["npx", "-y", "files", "--json", "."]);
-        assert_eq!(env, ["TOKEN"]);
-        let (_, words, ..) = parsed(&["haft", "mcp", "add", "x", "https://x.example/mcp"]);
-        assert_eq!(words, ["https://x.example/mcp"]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The sandbox of one tool: what its manifest or the settings say of it, and what becomes of that for one call.
 //!
 //! For tools that are programs of somebody else's: those of command folders, and what else declares one. Servers that
-//! are spoken to over standard input are no tools' programs: what keeps them in is set where they are named. Leaves to [`crate::Processes`] what is done about it, and to the gates whether it is asked. Keeps
-//! the invariant "what says nothing gets no more than it says it needs".
+//! are spoken to over standard input are no tools' programs: what keeps them in is set where they are named. Leaves to
+//! [`crate::Processes`] what is done about it, and to the gates whether it is asked. Keeps the invariant "what says
+//! nothing gets no more than it says it needs".
 
 use crate::{Allowance, Effects, Reach, RealPath, Spec, Touch};
 use serde::{Deserialize, Serialize};

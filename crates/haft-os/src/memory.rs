@@ -26,7 +26,11 @@ pub fn unmap_start() {
         // SAFETY: the range is a mapping of this process that is private, backed by a file and was never written to, so
         // each page comes back from the file as it was.
         unsafe {
-            libc::madvise(ptr::with_exposed_provenance_mut(from), to.saturating_sub(from), libc::MADV_DONTNEED);
+            libc::madvise(
+                ptr::with_exposed_provenance_mut(from),
+                to.saturating_sub(from),
+                libc::MADV_DONTNEED,
+            );
         }
     }
 }

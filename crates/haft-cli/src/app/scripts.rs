@@ -2,7 +2,7 @@
 
 use super::App;
 use haft_core::{AnyTool, Failure, Files, StateFolder};
-use haft_os::OsProcesses;
+use haft_os::{OsProcesses, host};
 use haft_runtime::{
     Catalogue, Problem,
     source::{
@@ -11,10 +11,10 @@ use haft_runtime::{
     },
 };
 use haft_script::{
-    CodeSettings, Declared, Engine, MEMORY_BYTES, ModuleFault, ModuleTool, ScriptModule, ScriptTool,
-    code_tool, declare_all, discover,
+    CodeSettings, Declared, Engine, MEMORY_BYTES, ModuleFault, ModuleTool, SOURCE_ENDINGS, ScriptModule,
+    ScriptTool, code_tool, declare_all, discover,
 };
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 /// Bytes of a mebibyte.
 const MIB: u64 = 1 << 20;
@@ -124,6 +124,12 @@ impl Scripts {
         let module = Arc::new(module);
         found_of(owner, &module, tools, |tool| ScriptTool::new(&self.engine, &module, tool))
     }
+}
+
+/// Whether there is a file that may be a module, by its ending.
+pub(crate) fn is_source_file(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    host::is_file(path) && ending.is_some_and(|ending| SOURCE_ENDINGS.contains(&ending))
 }
 
 /// What one module brings.

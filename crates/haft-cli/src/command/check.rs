@@ -1,7 +1,7 @@
 //! `haft check`: what is wrong with command folders and modules, with file, line and fix.
 
 use crate::{
-    app::{App, Tools, WORKSPACE_ROOTS, owner_of},
+    app::{App, Tools, WORKSPACE_ROOTS, is_source_file, owner_of},
     print,
     status::Status,
     terminal::clean,
@@ -16,7 +16,7 @@ use haft_runtime::{
         command::{CommandRoot, CommandTool, load_folder},
     },
 };
-use haft_script::{Discovered, SOURCE_ENDINGS, ScriptModule, discover, load_module};
+use haft_script::{Discovered, ScriptModule, discover, load_module};
 use serde_json::json;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -205,7 +205,8 @@ fn named(app: &App, tools: &Tools, what: Option<&str>) -> anyhow::Result<Vec<Mod
         return Ok(meant);
     }
     let Some(path) = host::real_path(&host::current_dir()?.join(what)) else { return Ok(Vec::new()) };
-    if is_other_file(&path) || has_manifest(&path) {
+    let is_other_file = host::is_file(&path) && !is_source_file(&path);
+    if is_other_file || has_manifest(&path) {
         return Ok(Vec::new());
     }
     let shown = path.strip_prefix(&app.workspace).unwrap_or(&path).to_string_lossy().into_owned();
@@ -231,12 +232,6 @@ fn modules(app: &App, tools: &Tools, what: Option<&str>) -> anyhow::Result<Vec<M
         }
     }
     Ok(found)
-}
-
-/// A file that is no source of a module.
-fn is_other_file(path: &Path) -> bool {
-    let ending = path.extension().and_then(|ending| ending.to_str());
-    host::is_file(path) && !ending.is_some_and(|ending| SOURCE_ENDINGS.contains(&ending))
 }
 
 /// One module, or why it can't be read; none where there is none.

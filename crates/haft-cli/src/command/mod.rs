@@ -30,6 +30,7 @@ pub(crate) use doctor::DoctorArgs;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use import::ImportArgs;
 pub(crate) use log::LogArgs;
+pub(crate) use mcp::McpArgs;
 pub(crate) use new::NewArgs;
 pub(crate) use permissions::PermissionsArgs;
 pub(crate) use rules::RulesArgs;

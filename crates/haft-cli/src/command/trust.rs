@@ -1,16 +1,15 @@
 //! `haft trust`: marks the workspace as the user's own, with the extensions and hooks that it brings now.
 
 use crate::{
-    app::{App, Brought, ExtensionStanding, WORKSPACE_ROOTS, approved},
+    app::{App, Brought, ExtensionStanding, WORKSPACE_ROOTS, approved, is_source_file},
     print,
     status::Status,
     terminal::exact_line,
 };
 use haft_os::host;
 use haft_runtime::hooks::{Handler, Hook};
-use haft_script::SOURCE_ENDINGS;
 use serde_json::{Value, json};
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
 
 /// How many of the workspace's hooks are listed, and how much of each.
 const HOOKS_MAX: usize = 50;
@@ -91,8 +90,8 @@ pub(super) fn trust(app: &App, args: &TrustArgs) -> anyhow::Result<Status> {
     }
     if trusted {
         print::line(
-            "Hooks and extensions count as they are now: one that changes, or comes later, only denies and asks until \
-             you run this again.",
+            "Hooks and extensions count as they are now. Of those that change or come later, a hook isn't run, and an \
+             extension only denies and asks, until you run this again.",
         );
         print::line("Take it back with: haft trust --revoke");
     }
@@ -129,15 +128,9 @@ fn files(app: &App) -> Vec<String> {
         let names = host::folder_names(&root).unwrap_or_default();
         let names =
             names.into_iter().filter(|name| !name.starts_with('.') && !NO_TOOLS.contains(&name.as_str()));
-        names.map(move |name| root.join(name)).filter(|path| host::is_folder(path) || is_module(path))
+        names.map(move |name| root.join(name)).filter(|path| host::is_folder(path) || is_source_file(path))
     });
     settings.chain(tools).map(|path| path.to_string_lossy().into_owned()).collect()
-}
-
-/// Whether a file may export tools.
-fn is_module(path: &Path) -> bool {
-    let ending = path.extension().and_then(|ending| ending.to_str());
-    host::is_file(path) && ending.is_some_and(|ending| SOURCE_ENDINGS.contains(&ending))
 }
 
 /// What counts in full from now on, as it is now.

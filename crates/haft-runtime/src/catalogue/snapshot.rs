@@ -100,6 +100,11 @@ impl Snapshot {
         self.selected(set).map(|offer| offer.id).eq(other.offers().map(|offer| offer.id))
     }
 
+    /// Whether it has just the tools of another snapshot.
+    pub(crate) fn has_same_offers(&self, other: &Self) -> bool {
+        self.offers().map(|offer| offer.id).eq(other.offers().map(|offer| offer.id))
+    }
+
     fn selected(&self, set: &ToolSet) -> impl Iterator<Item = &Offer> {
         let is_enabled =
             |offer: &Offer| catch_unwind(AssertUnwindSafe(|| offer.tool.enabled())).unwrap_or(false);

@@ -12,7 +12,7 @@ const DIRECT_MAX_TOKENS: usize = 10_000;
 /// The part of a model's window that they may take, a tenth.
 const WINDOW_SHARE: u64 = 10;
 /// Most tokens of what is said about tools that aren't sent.
-const LISTED_MAX_TOKENS: usize = 2_000;
+pub const LISTED_MAX_TOKENS: usize = 2_000;
 /// Bytes of names and plain words in a token, at least: names of tools are cut finer than prose.
 const TOKEN_BYTES: usize = 3;
 /// Most bytes that are said about one source.
@@ -56,7 +56,7 @@ impl Deferring {
     /// same while tools are looked up, so that prompts cache.
     pub fn prompt(self, offer: &Offer, snapshot: &Snapshot, denies: &dyn Fn(&Offer) -> bool) -> String {
         let prompt = offer.spec().prompt().to_owned();
-        if offer.name.as_ref() != super::tool::NAME || !offer.is_core() {
+        if offer.name.as_ref() != super::TOOL_SEARCH || !offer.is_core() {
             return prompt;
         }
         let listed = self.listed(snapshot, denies);

@@ -1,13 +1,16 @@
 //! The index of a catalogue, and how its tools are ranked for a query.
 
+mod build;
+
 use super::{
     Query,
-    document::{Document, FIELDS, fields},
-    meanings::{Meanings, text_of},
+    document::Document,
+    embeddings::{Embeddings, text_of},
     model::StaticModel,
     weights::Weights,
     words::{is_stop, kin, split, stem},
 };
+use build::Builder;
 use std::{
     cmp::{Ordering, Reverse},
     collections::{BTreeSet, HashMap},
@@ -20,8 +23,8 @@ const PREFIX_MIN_CHARS: usize = 4;
 const PREFIX_MAX_CHARS: usize = 64;
 /// Most words of a query that are looked at; what follows is seldom about the tool.
 const QUERY_MAX_WORDS: usize = 400;
-/// A tool without a word of the query is found where it means as much the same.
-const NEAR_MIN: f32 = 0.35;
+/// A tool without a word of the query is found where its embedding is as similar to the query's.
+const SIMILARITY_MIN: f32 = 0.35;
 /// Most words of a name that is looked for as a whole.
 const NAME_MAX_WORDS: usize = 12;
 
@@ -68,7 +71,7 @@ pub struct ToolIndex {
     terms: HashMap<String, Term>,
     /// Names as words joined by blanks, with and without server and source.
     names: HashMap<String, Vec<u32>>,
-    meanings: Option<Meanings>,
+    embeddings: Option<Embeddings>,
 }
 
 /// A tool that fits: its rank among those that are named, its score.
@@ -104,7 +107,7 @@ impl ToolIndex {
 
     /// Reads all documents, to be ranked otherwise than by words and the usual weights.
     pub fn ranked<'a>(ranking: Ranking, documents: impl IntoIterator<Item = Document<'a>>) -> Self {
-        let mut builder = Builder { weights: ranking.weights, ..Builder::default() };
+        let mut builder = Builder::new(ranking.weights);
         let mut texts = Vec::new();
         for document in documents {
             builder.add(&document);
@@ -112,8 +115,8 @@ impl ToolIndex {
                 texts.push(text_of(&document));
             }
         }
-        let meanings = ranking.model.map(|model| Meanings::of(model, &texts));
-        Self { meanings, ..builder.finish() }
+        let embeddings = ranking.model.map(|model| Embeddings::of(model, &texts));
+        Self { embeddings, ..builder.finish() }
     }
 
     /// How many tools are in it.
@@ -183,13 +186,12 @@ impl ToolIndex {
     /// How well each document fits a query.
     fn scores(&self, text: &str) -> Vec<f32> {
         let scores = self.lexical(text);
-        let Some(near) = self.meanings.as_ref().and_then(|meanings| meanings.near(text)) else {
-            return scores;
-        };
+        let similarities = self.embeddings.as_ref().and_then(|embeddings| embeddings.similarities(text));
+        let Some(similarities) = similarities else { return scores };
         let best = scores.iter().copied().fold(f32::EPSILON, f32::max);
-        let both = scores.iter().zip(near).map(|(score, near)| {
-            let is_found = *score > 0.0 || near >= NEAR_MIN;
-            if is_found { score / best + self.weights.meaning * near.max(0.0) } else { 0.0 }
+        let both = scores.iter().zip(similarities).map(|(score, similarity)| {
+            let is_found = *score > 0.0 || similarity >= SIMILARITY_MIN;
+            if is_found { score / best + self.weights.meaning * similarity.max(0.0) } else { 0.0 }
         });
         both.collect()
     }
@@ -348,138 +350,6 @@ fn of_source(entry: &Entry, source: Option<&str>) -> bool {
 
 fn index(document: u32) -> usize {
     usize::try_from(document).unwrap_or(usize::MAX)
-}
-
-/// An index that is being built.
-#[derive(Default)]
-struct Builder {
-    weights: Weights,
-    entries: Vec<Entry>,
-    names: HashMap<String, Vec<u32>>,
-    stems: HashMap<String, u32>,
-    /// Each word as it was written, so that it is stemmed once.
-    written: HashMap<String, u32>,
-    /// For each document its words: count by field.
-    counts: Vec<HashMap<u32, [f32; FIELDS]>>,
-    lengths: Vec<[f32; FIELDS]>,
-}
-
-impl Builder {
-    fn add(&mut self, document: &Document<'_>) {
-        let Ok(number) = u32::try_from(self.entries.len()) else { return };
-        let fields = fields(document);
-        let mut counts: HashMap<u32, [f32; FIELDS]> = HashMap::new();
-        let mut lengths = [0.0; FIELDS];
-        for (field, words) in fields.iter().enumerate() {
-            for word in words {
-                add_to(&mut counts, self.term(word), field, 1.0);
-                add_at(&mut lengths, field, 1.0);
-            }
-        }
-        // "board game" finds what is called board_game and what is called boardgame.
-        for pair in split(document.name).windows(2) {
-            let joined = self.term(&pair.concat());
-            add_to(&mut counts, joined, 0, 0.7);
-        }
-        self.counts.push(counts);
-        self.lengths.push(lengths);
-        for key in keys(document) {
-            let documents = self.names.entry(key).or_default();
-            if !documents.contains(&number) {
-                documents.push(number);
-            }
-        }
-        self.entries.push(Entry {
-            name: document.name.into(),
-            source: document.source.into(),
-            name_worth: 0.0,
-        });
-    }
-
-    fn term(&mut self, word: &str) -> u32 {
-        if let Some(number) = self.written.get(word) {
-            return *number;
-        }
-        let next = u32::try_from(self.stems.len()).unwrap_or(u32::MAX);
-        let number = *self.stems.entry(stem(word)).or_insert(next);
-        self.written.insert(word.to_owned(), number);
-        number
-    }
-
-    fn finish(mut self) -> ToolIndex {
-        let mut terms: Vec<Term> = self.stems.values().map(|_| Term::default()).collect();
-        let mut frequency = vec![0_f32; terms.len()];
-        for counts in &self.counts {
-            for term in counts.keys() {
-                if let Some(frequency) = frequency.get_mut(index(*term)) {
-                    *frequency += 1.0;
-                }
-            }
-        }
-        let all = count(self.entries.len());
-        for (term, frequency) in terms.iter_mut().zip(&frequency) {
-            term.rarity = (1.0 + (all - frequency + 0.5) / (frequency + 0.5)).ln();
-        }
-        let mut usual = [0_f32; FIELDS];
-        for lengths in &self.lengths {
-            for (usual, length) in usual.iter_mut().zip(lengths) {
-                *usual += length / all;
-            }
-        }
-        for (number, ((counts, lengths), entry)) in
-            self.counts.iter().zip(&self.lengths).zip(&mut self.entries).enumerate()
-        {
-            let Ok(document) = u32::try_from(number) else { break };
-            for (term, fields) in counts {
-                let Some(term) = terms.get_mut(index(*term)) else { continue };
-                let worth = term.rarity * self.weights.saturated(fields, lengths, &usual);
-                let in_name = fields.first().is_some_and(|count| *count >= 1.0);
-                term.in_names |= in_name || fields.get(2).is_some_and(|count| *count > 0.0);
-                if in_name {
-                    entry.name_worth += term.rarity;
-                }
-                term.postings.push(Posting { document, worth, in_name });
-            }
-        }
-        let mut term = |at: u32| terms.get_mut(index(at)).map(std::mem::take);
-        let terms = self.stems.into_iter().filter_map(|(stem, at)| Some((stem, term(at)?))).collect();
-        ToolIndex { weights: self.weights, entries: self.entries, terms, names: self.names, meanings: None }
-    }
-}
-
-/// The spellings under which a tool is named: with and without protocol and server, and its aliases.
-fn keys(document: &Document<'_>) -> BTreeSet<String> {
-    let mut keys = BTreeSet::new();
-    let mut add = |name: &str| {
-        let key = split(name).join(" ");
-        if !key.is_empty() {
-            keys.insert(key);
-        }
-    };
-    add(document.name);
-    if let Some(rest) = document.name.strip_prefix("mcp__") {
-        add(rest);
-        if let Some((_, bare)) = rest.split_once("__") {
-            add(bare);
-        }
-    }
-    document.aliases.iter().for_each(|alias| add(alias));
-    keys
-}
-
-fn add_to(counts: &mut HashMap<u32, [f32; FIELDS]>, term: u32, field: usize, amount: f32) {
-    add_at(counts.entry(term).or_default(), field, amount);
-}
-
-fn add_at(fields: &mut [f32; FIELDS], field: usize, amount: f32) {
-    if let Some(count) = fields.get_mut(field) {
-        *count += amount;
-    }
-}
-
-#[expect(clippy::cast_precision_loss, clippy::as_conversions, reason = "counts of tools, for a logarithm")]
-fn count(number: usize) -> f32 {
-    number as f32
 }
 
 #[cfg(test)]

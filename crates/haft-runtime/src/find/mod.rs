@@ -8,19 +8,19 @@
 
 mod deferred;
 mod document;
+mod embeddings;
 mod index;
-mod meanings;
 mod model;
 mod query;
 mod tool;
 mod weights;
 mod words;
 
-pub use deferred::{Deferral, Deferring};
+pub use deferred::{Deferral, Deferring, LISTED_MAX_TOKENS};
 pub(crate) use deferred::{LOADED, load};
 pub use document::Document;
 pub use index::{Found, Hit, Ranking, ToolIndex};
 pub use model::{ModelError, ModelSource, StaticModel, TENSORS_FILE, TOKENIZER_FILE};
 pub use query::Query;
-pub use tool::tool_search;
+pub use tool::{TOOL_SEARCH, tool_search};
 pub use weights::Weights;

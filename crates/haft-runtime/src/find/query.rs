@@ -57,7 +57,8 @@ mod tests {
 
     #[test]
     fn of_a_query_without_end_only_its_beginning_is_looked_at() {
-        for text in ["z".repeat(1_000_000), "é ".repeat(500_000), format!("select:{}", "a,".repeat(500_000))] {
+        for text in ["z".repeat(1_000_000), "é ".repeat(500_000), format!("select:{}", "a,".repeat(500_000))]
+        {
             let query = Query::parse(&text);
             let kept = query.text.len() + query.select.iter().map(String::len).sum::<usize>();
             assert!((1..=LOOKED_AT_MAX_BYTES).contains(&kept), "{kept}");

@@ -14,8 +14,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The tool's name.
-pub(super) const NAME: &str = "tool_search";
+/// The name of the tool that finds the others.
+pub const TOOL_SEARCH: &str = "tool_search";
 /// How many tools are loaded where nothing else is said.
 const LIMIT: usize = 5;
 /// Most tools that one search loads.
@@ -86,7 +86,7 @@ impl Snapshot {
 }
 
 fn is_found(offer: &Offer) -> bool {
-    let is_this = offer.is_core() && offer.name.as_ref() == NAME;
+    let is_this = offer.is_core() && offer.name.as_ref() == TOOL_SEARCH;
     !is_this && matches!(offer.spec().exposure, Exposure::Direct | Exposure::Auto | Exposure::Deferred)
 }
 
@@ -96,7 +96,7 @@ impl Tool for ToolSearch {
 
     fn spec(&self) -> Spec {
         Spec::new(
-            NAME,
+            TOOL_SEARCH,
             "Finds more tools, by name or by what they do; those found can be called from then on.",
         )
         .read_only()

@@ -1,17 +1,15 @@
 //! Puts what local references mean in their place.
 
-use super::LowerError;
+use super::{COPIED_MAX_MIB, LowerError};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
 /// References are followed no deeper than this within one another.
 const DEPTH_MAX: usize = 64;
-/// How much of what isn't a schema itself, such as listed values, is copied to where references are.
-const COPIED_MAX_BYTES: usize = 4 << 20;
 
 /// The schema without references. One that leads back to itself becomes "anything" at its second turn.
 pub(super) fn expand(schema: &Value, budget: &mut usize) -> Result<Value, LowerError> {
-    let mut expander = Expander { root: schema, budget, room: COPIED_MAX_BYTES, open: Vec::new() };
+    let mut expander = Expander { root: schema, budget, room: COPIED_MAX_MIB << 20, open: Vec::new() };
     expander.schema(schema, 0)
 }
 

@@ -17,6 +17,8 @@ use serde_json::Value;
 
 /// Most schemas within one tool's schema after its references were put in place.
 const NODES_MAX: usize = 10_000;
+/// How much of what isn't a schema itself, such as listed values, is copied to where references are.
+const COPIED_MAX_MIB: usize = 4;
 
 /// Why a schema can't be sent: the tool is set aside.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,8 +32,8 @@ pub enum LowerError {
     Dangling(String),
     /// References that multiply.
     #[error(
-        "its schema has more than {NODES_MAX} parts, or 4 MiB of values and texts, once its references are in place; make \
-         it smaller"
+        "its schema has more than {NODES_MAX} parts, or {COPIED_MAX_MIB} MiB of values and texts, once its references \
+         are in place; make it smaller"
     )]
     TooLarge,
     /// Nothing that an object could be.

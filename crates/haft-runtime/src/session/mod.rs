@@ -2,6 +2,7 @@
 
 mod changes;
 mod content;
+mod host;
 mod job;
 mod jobs;
 mod keeper;
@@ -11,12 +12,15 @@ mod record;
 mod resume;
 #[expect(clippy::module_inception, reason = "the room is named for its central type")]
 mod session;
+mod setup;
 mod view;
 
+pub use host::{Grants, Keep, Pins, Renewal};
 pub use jobs::JOBS_MAX;
 pub use log::{LOG_VERSION, LogEntry, LogLine};
 pub use resume::{Interrupted, read_log};
-pub use session::{Grants, Keep, Pins, Renewal, Session, SessionSetup};
+pub use session::Session;
+pub use setup::SessionSetup;
 
 pub(crate) use content::{CONTENT_MAX_BYTES, ContentStore, content_folder};
 pub(crate) use job::{JobSetup, SessionJob};

@@ -1,9 +1,9 @@
 //! The session itself.
 
 use super::{
-    ContentStore, Interrupted, LogEntry, Numbers,
+    ContentStore, Grants, Interrupted, Keep, LogEntry, Numbers, Pins, Renewal, SessionSetup,
     changes::Changes,
-    jobs::{JOBS_MAX, JobTable},
+    jobs::JobTable,
     marks::OwnMarked,
     record::{Recorder, log_file},
     resume::{Lost, Past, past},
@@ -12,15 +12,12 @@ use crate::{
     admission::Queue,
     catalogue::{Catalogue, Offer, Snapshot, ToolSet},
     event::{Bus, EventStream},
-    find::{Deferral, Deferring},
+    find::Deferring,
     hooks::{HookSession, Hooks},
     seal::{Masks, SpillStore},
 };
-use haft_core::{
-    Approver, CallId, Cancel, ChangedBy, Clock, Event, Failure, NoApprover, Output, RealPath, Seen,
-    StateFolder,
-};
-use haft_policy::{Grant, Pin, Policy, Rule, secrets::Masker};
+use haft_core::{Approver, CallId, Cancel, ChangedBy, Event, Failure, Output, RealPath, Seen, StateFolder};
+use haft_policy::Policy;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, HashMap},
@@ -32,121 +29,6 @@ use std::{
 use tokio::sync::watch;
 
 type Hook = Box<dyn FnOnce() + Send>;
-
-/// How long a grant lasts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
-    /// Until the session ends.
-    Session,
-    /// Until it is revoked.
-    Always,
-}
-
-/// Where answers become grants.
-pub trait Grants: Send + Sync {
-    /// Makes a grant of a rule; [`Keep::Always`] saves it first.
-    ///
-    /// # Errors
-    /// Invalid input where the rule doesn't parse; unavailable where it can't be saved.
-    fn grant(&self, rule: &str, tool_hash: Option<Arc<str>>, keep: Keep) -> Result<Grant, Failure>;
-
-    /// Saves a rule that denies, and gives it.
-    ///
-    /// # Errors
-    /// As [`Grants::grant`].
-    fn deny(&self, rule: &str) -> Result<Rule, Failure>;
-}
-
-/// Remembers which definitions of foreign tools the user has let run.
-pub trait Pins: Send + Sync {
-    /// Whether this very definition is known.
-    fn look(&self, tool: &Offer) -> Pin;
-
-    /// Remembers it.
-    ///
-    /// # Errors
-    /// Unavailable where it can't be saved.
-    fn keep(&self, tool: &Offer) -> Result<(), Failure>;
-}
-
-/// Keeps a session's policy in step with what the user says elsewhere while it lives.
-pub trait Renewal: Send + Sync {
-    /// Whether something was said since the last look.
-    fn is_due(&self) -> bool;
-
-    /// Puts what holds now in the place of what held before. Answers that a session keeps for itself stay.
-    fn renew(&self, policy: &mut Policy);
-
-    /// What takes secrets out from now on, where there are others than at the last look. A session that masks nothing
-    /// goes on so.
-    fn masker(&self) -> Option<Arc<Masker>> {
-        None
-    }
-}
-
-/// What a session is made of.
-pub struct SessionSetup {
-    /// Its id: letters, digits, `-` and `_`.
-    pub id: String,
-    /// The session above, for a subagent: its policy holds too.
-    pub parent: Option<Arc<Session>>,
-    /// The tools of the location.
-    pub catalogue: Catalogue,
-    /// Which of them it sees.
-    pub tools: ToolSet,
-    /// When definitions of tools that leave it to haft are sent.
-    pub deferral: Deferral,
-    /// How many tokens the model takes at all, where that is known: in a small window fewer definitions are sent.
-    pub window_tokens: Option<u64>,
-    /// Mode, rules, grants.
-    pub policy: Policy,
-    /// Who answers questions.
-    pub approver: Arc<dyn Approver>,
-    /// Where "always" is saved; without it, answers hold once.
-    pub grants: Option<Arc<dyn Grants>>,
-    /// Where log and long results go; without it nothing is kept.
-    pub state: Option<Arc<dyn StateFolder>>,
-    /// What is asked before and after calls.
-    pub hooks: Arc<Hooks>,
-    /// Which definitions of foreign tools the user has let run; without it all of them count as known.
-    pub pins: Option<Arc<dyn Pins>>,
-    /// What the policy is kept in step with, looked at before each call; without it, it stays as it is.
-    pub renewal: Option<Arc<dyn Renewal>>,
-    /// Wall time for the log.
-    pub clock: Arc<dyn Clock>,
-    /// What takes secrets out of results, progress and the log; without it they stay as they are.
-    pub masker: Option<Arc<Masker>>,
-    /// How many jobs there may be at once.
-    pub jobs_max: usize,
-    /// Whether the session goes on after a call, so that a job can be looked at later. Not for a process that makes
-    /// one call: it starts no job but one that is to be kept.
-    pub lasting: bool,
-}
-
-impl SessionSetup {
-    /// A session in memory with nobody to ask.
-    pub fn new(id: impl Into<String>, catalogue: Catalogue, policy: Policy, clock: Arc<dyn Clock>) -> Self {
-        Self {
-            id: id.into(),
-            parent: None,
-            catalogue,
-            tools: ToolSet::all(),
-            deferral: Deferral::default(),
-            window_tokens: None,
-            policy,
-            approver: Arc::new(NoApprover),
-            grants: None,
-            state: None,
-            hooks: Arc::default(),
-            pins: None,
-            renewal: None,
-            clock,
-            masker: None,
-            jobs_max: JOBS_MAX,
-            lasting: true,
-        }
-    }
-}
 
 /// One conversation.
 pub struct Session {
@@ -315,8 +197,7 @@ impl Session {
         let snapshot = Arc::new(all.select(&self.tools));
         *lock(&self.selected_of) = Some(all);
         let before = std::mem::replace(&mut *lock(&self.snapshot), Arc::clone(&snapshot));
-        let named = |snapshot: &Snapshot| snapshot.offers().map(|offer| offer.id).collect::<Vec<_>>();
-        if named(&before) != named(&snapshot) {
+        if !before.has_same_offers(&snapshot) {
             self.bus.publish(|| Event::ToolsChanged { count: snapshot.offers().count() });
         }
         snapshot
@@ -328,7 +209,7 @@ impl Session {
     }
 
     /// Whether a rule denies a tool whole: then a model needn't see it.
-    pub fn denies(&self, offer: &crate::catalogue::Offer) -> bool {
+    pub fn denies(&self, offer: &Offer) -> bool {
         self.policies().iter().any(|policy| policy.denies_tool_whole(offer.spec(), &offer.name))
     }
 

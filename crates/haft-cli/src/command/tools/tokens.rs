@@ -5,15 +5,14 @@ use crate::{
     print,
     status::Status,
 };
-use haft_runtime::{Offer, find::Deferring};
+use haft_runtime::{
+    Offer,
+    find::{Deferring, LISTED_MAX_TOKENS, TOOL_SEARCH},
+};
 use serde_json::json;
 
 /// Tokens of all definitions that are sent with each request, without what lists the others.
 const DIRECT_MAX_TOKENS: usize = 1_500;
-/// Tokens of what lists the others, however many there are.
-const LISTED_MAX_TOKENS: usize = 2_000;
-/// The tool whose definition lists them.
-const LISTS: &str = "tool_search";
 /// Tokens of one built-in tool's definition.
 const TOOL_MAX_TOKENS: usize = 250;
 /// Tokens of all built-in tools together.
@@ -57,7 +56,7 @@ pub(super) fn tokens(app: &App, tools: &Tools, json: bool) -> anyhow::Result<Sta
     let sum =
         |of: fn(&Cost) -> bool| costs.iter().filter(|cost| of(cost)).map(|cost| cost.tokens).sum::<usize>();
     let is_listed =
-        snapshot.get(LISTS).is_some_and(|offer| offer.is_core() && deferral.sends(offer, &snapshot));
+        snapshot.get(TOOL_SEARCH).is_some_and(|offer| offer.is_core() && deferral.sends(offer, &snapshot));
     let listing = if is_listed { deferral.listed(&snapshot, &denies) } else { String::new() };
     let listed = encoder.encode_ordinary(&listing).len();
     let (direct, built_in, all) = (sum(|cost| cost.sent), sum(|cost| cost.owner == "core"), sum(|_| true));

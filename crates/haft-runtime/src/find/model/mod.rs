@@ -1,8 +1,8 @@
-//! A model of static embeddings: a table of directions by token, with which a text is the sum of its tokens.
+//! A model of static embeddings: a table of vectors by token, with which a text is the sum of its tokens.
 //!
 //! The form is that of `Model2Vec`: `model.safetensors` with a table `embeddings`, beside it perhaps `weights` and a `mapping`
 //! of tokens to rows; and `tokenizer.json`. Nothing is computed but a sum, so a query takes microseconds and no library is
-//! needed. `config.json` isn't read: only directions are compared.
+//! needed. `config.json` isn't read: only directions of vectors are compared.
 
 mod source;
 mod tensors;
@@ -58,12 +58,12 @@ impl StaticModel {
         Ok(Self { tokens, table, rows, weights })
     }
 
-    /// How many numbers a direction has.
+    /// How many numbers a vector has.
     pub fn width(&self) -> usize {
         self.table.width()
     }
 
-    /// The direction of a text, of length 1; none where it has no known word.
+    /// The embedding of a text, a vector of length 1; none where it has no known word.
     pub fn embed(&self, text: &str) -> Option<Vec<f32>> {
         Reader::new(self).embed(text)
     }
@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The same direction with length 1.
+/// The vector of the same direction with length 1.
 fn unit(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
     if !length.is_normal() {

@@ -8,7 +8,7 @@ const WIDTH_MAX: usize = 4_096;
 
 /// How a number is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum DType {
     F64,
     F32,
     F16,
@@ -17,7 +17,7 @@ enum Kind {
     I32,
 }
 
-impl Kind {
+impl DType {
     fn of(name: &str) -> Option<Self> {
         Some(match name {
             "F64" => Self::F64,
@@ -55,7 +55,7 @@ pub(super) struct Tensors<'a> {
 
 /// One tensor of a file.
 struct Tensor<'a> {
-    kind: Kind,
+    dtype: DType,
     shape: Vec<usize>,
     data: &'a [u8],
 }
@@ -85,16 +85,16 @@ impl<'a> Tensors<'a> {
     pub(super) fn integers(&self, name: &str) -> Result<Option<Vec<usize>>, String> {
         let Some(tensor) = self.tensor(name)? else { return Ok(None) };
         let row = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
-        let rows = match tensor.kind {
-            Kind::I64 => {
+        let rows = match tensor.dtype {
+            DType::I64 => {
                 tensor.data.as_chunks::<8>().0.iter().map(|bytes| row(i64::from_le_bytes(*bytes))).collect()
             }
-            Kind::I32 => {
+            DType::I32 => {
                 let numbers = tensor.data.as_chunks::<4>().0.iter();
                 numbers.map(|bytes| row(i32::from_le_bytes(*bytes).into())).collect()
             }
-            kind => {
-                return Err(format!("\"{name}\" holds {kind:?}, where whole numbers (I64, I32) are read"));
+            dtype => {
+                return Err(format!("\"{name}\" holds {dtype:?}, where whole numbers (I64, I32) are read"));
             }
         };
         Ok(Some(rows))
@@ -102,30 +102,30 @@ impl<'a> Tensors<'a> {
 
     pub(super) fn numbers(&self, name: &str) -> Result<Option<Vec<f32>>, String> {
         let Some(tensor) = self.tensor(name)? else { return Ok(None) };
-        let mut numbers = vec![0.0; tensor.data.len() / tensor.kind.bytes()];
-        add(tensor.kind, tensor.data, 1.0, &mut numbers);
+        let mut numbers = vec![0.0; tensor.data.len() / tensor.dtype.bytes()];
+        add(tensor.dtype, tensor.data, 1.0, &mut numbers);
         Ok(Some(numbers))
     }
 
     fn tensor(&self, name: &str) -> Result<Option<Tensor<'a>>, String> {
         let Some(entry) = self.header.get(name) else { return Ok(None) };
         let entry = Entry::deserialize(entry).map_err(|error| format!("\"{name}\" is damaged: {error}"))?;
-        let kind = Kind::of(&entry.dtype).ok_or_else(|| {
-            format!("\"{name}\" holds {}, which isn't read; F32, F16 and I8 are", entry.dtype)
+        let dtype = DType::of(&entry.dtype).ok_or_else(|| {
+            format!("\"{name}\" holds {}, which isn't read; F32, F16, I8 and F64 are", entry.dtype)
         })?;
         let (start, end) = entry.data_offsets;
         let data = self.data.get(start..end).ok_or_else(|| format!("\"{name}\" is cut off"))?;
         let numbers = entry.shape.iter().try_fold(1_usize, |all, of| all.checked_mul(*of));
-        if numbers.and_then(|numbers| numbers.checked_mul(kind.bytes())) != Some(data.len()) {
+        if numbers.and_then(|numbers| numbers.checked_mul(dtype.bytes())) != Some(data.len()) {
             return Err(format!("\"{name}\" has another length than its shape says"));
         }
-        Ok(Some(Tensor { kind, shape: entry.shape, data }))
+        Ok(Some(Tensor { dtype, shape: entry.shape, data }))
     }
 }
 
 /// Rows of numbers, kept as they are written.
 pub(super) struct Table {
-    kind: Kind,
+    dtype: DType,
     width: usize,
     data: Vec<u8>,
 }
@@ -138,7 +138,7 @@ impl Table {
         if !(1..=WIDTH_MAX).contains(&width) {
             return Err(format!("\"{name}\" has rows of {width} numbers, where 1 to {WIDTH_MAX} are read"));
         }
-        Ok(Self { kind: tensor.kind, width, data: tensor.data.to_vec() })
+        Ok(Self { dtype: tensor.dtype, width, data: tensor.data.to_vec() })
     }
 
     pub(super) fn width(&self) -> usize {
@@ -147,30 +147,30 @@ impl Table {
 
     /// Adds a row; one that isn't there adds nothing.
     pub(super) fn add(&self, row: usize, weight: f32, sum: &mut [f32]) {
-        let size = self.width * self.kind.bytes();
+        let size = self.width * self.dtype.bytes();
         let data = row.checked_mul(size).and_then(|start| self.data.get(start..)?.get(..size));
         if let Some(data) = data {
-            add(self.kind, data, weight, sum);
+            add(self.dtype, data, weight, sum);
         }
     }
 }
 
-fn add(kind: Kind, data: &[u8], weight: f32, sum: &mut [f32]) {
-    match kind {
-        Kind::F32 => {
+fn add(dtype: DType, data: &[u8], weight: f32, sum: &mut [f32]) {
+    match dtype {
+        DType::F32 => {
             add_all(data.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)), weight, sum);
         }
-        Kind::F16 => {
+        DType::F16 => {
             let numbers = data.as_chunks::<2>().0.iter();
             add_all(numbers.map(|bytes| half(u16::from_le_bytes(*bytes))), weight, sum);
         }
-        Kind::I8 => add_all(data.iter().map(|byte| f32::from(byte.cast_signed())), weight, sum),
-        Kind::F64 => {
+        DType::I8 => add_all(data.iter().map(|byte| f32::from(byte.cast_signed())), weight, sum),
+        DType::F64 => {
             let numbers = data.as_chunks::<8>().0.iter();
             add_all(numbers.map(|bytes| single(f64::from_le_bytes(*bytes))), weight, sum);
         }
-        // Whole numbers of these sizes are rows, never directions.
-        Kind::I64 | Kind::I32 => {}
+        // Whole numbers of these sizes are rows, never vectors.
+        DType::I64 | DType::I32 => {}
     }
 }
 
@@ -180,11 +180,7 @@ fn add_all(numbers: impl Iterator<Item = f32>, weight: f32, sum: &mut [f32]) {
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::as_conversions,
-    reason = "a direction needs no more digits"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::as_conversions, reason = "a vector needs no more digits")]
 fn single(number: f64) -> f32 {
     number as f32
 }

@@ -3,11 +3,14 @@
 //! Read as they are meant, so that a list that works elsewhere works here. What of an entry isn't understood is a problem
 //! with its line and the entry is used without it; one that can't be used without is left out, and says why.
 
-use super::{McpLaunch, McpSetting, McpToolSetting, Template, read::wrong_name};
+mod launch;
+
+use super::{McpSetting, McpToolSetting, read::wrong_name};
 use crate::{
     catalogue::Problem,
-    settings::{Origin, Place, Placed, SettingsSource},
+    settings::{Origin, Place, SettingsSource},
 };
+use launch::{Unfit, launch};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -63,9 +66,6 @@ const ONLY: [&str; 3] = ["includeTools", "enabled_tools", "tools"];
 const EXCEPT: [&str; 3] = ["excludeTools", "disabled_tools", "disabledTools"];
 /// What lets tools run unasked.
 const UNASKED: [&str; 3] = ["alwaysAllow", "autoApprove", "trust"];
-/// What to write in place of what isn't filled in.
-const NAMED: &str =
-    "write the name of a variable or of a stored value in its place: ${VARIABLE}, or ${secret:NAME}";
 /// How many servers one list may have.
 const SERVERS_MAX: usize = 200;
 
@@ -110,18 +110,6 @@ pub fn server_list(source: &SettingsSource, form: ServerListForm, place: &Place)
     list.found
 }
 
-/// Why an entry can't be used.
-struct Unfit {
-    why: String,
-    fix: &'static str,
-}
-
-impl From<&str> for Unfit {
-    fn from(why: &str) -> Self {
-        Self { why: why.to_owned(), fix: "write a command with its args, or a url" }
-    }
-}
-
 struct List<'a> {
     source: &'a SettingsSource,
     place: &'a Place,
@@ -162,7 +150,7 @@ impl List<'_> {
                 self.problem(line, &format!("the server \"{name}\" is no object"), "write {\"command\": …}");
                 continue;
             };
-            match self.launch(entry) {
+            match launch(entry, self.place) {
                 Ok(launch) => {
                     let (scope, path) = (self.source.scope, self.source.path.clone());
                     let mut setting = McpSetting::new(launch, Origin { scope, path, line });
@@ -209,125 +197,6 @@ impl List<'_> {
             };
             self.problem(line, &format!("the server \"{name}\" is used without its \"{key}\""), &fix);
         }
-    }
-
-    fn launch(&self, entry: &Map<String, Value>) -> Result<McpLaunch, Unfit> {
-        let text = |names: &[&str]| names.iter().find_map(|name| entry.get(*name)?.as_str());
-        let kind = text(&["type", "transport"]).unwrap_or_default().to_ascii_lowercase();
-        let url = text(&["url", "httpUrl", "serverUrl"]);
-        if let Some(url) = url.filter(|_| !entry.contains_key("command")) {
-            let mut headers = Vec::new();
-            for key in ["headers", "http_headers"] {
-                headers.extend(self.texts(entry.get(key))?);
-            }
-            for (name, variable) in self.texts(entry.get("env_http_headers"))? {
-                headers.push((name, Template::new(format!("${{{variable}}}"))));
-            }
-            if let Some(variable) = text(&["bearer_token_env_var"]) {
-                headers.push(("Authorization".to_owned(), Template::new(format!("Bearer ${{{variable}}}"))));
-            }
-            let older = kind == "sse";
-            return Ok(McpLaunch::Url { url: self.template(url)?, headers, older });
-        }
-        let mut argv: Vec<Template> = match entry.get("command") {
-            Some(Value::String(program)) => vec![self.template(program)?],
-            Some(Value::Array(words)) => words
-                .iter()
-                .filter_map(Value::as_str)
-                .map(|word| self.template(word))
-                .collect::<Result<_, _>>()?,
-            _ => return Err("it has neither a command nor a url".into()),
-        };
-        match entry.get("args") {
-            None | Some(Value::Null) => {}
-            Some(Value::Array(words)) => {
-                for word in words {
-                    let word = word.as_str().ok_or("its args are no texts")?;
-                    argv.push(self.template(word)?);
-                }
-            }
-            Some(_) => return Err("its args are no list".into()),
-        }
-        if argv.first().is_none_or(|program| program.as_str().trim().is_empty()) {
-            return Err("its command is empty".into());
-        }
-        let mut env = Vec::new();
-        for key in ["env", "environment"] {
-            env.extend(self.texts(entry.get(key))?);
-        }
-        if let Some(Value::Array(names)) = entry.get("env_vars") {
-            env.extend(
-                names
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .map(|name| (name.to_owned(), Template::new(format!("${{{name}}}")))),
-            );
-        }
-        Ok(McpLaunch::Command { argv, folder: self.folder(text(&["cwd"])), env })
-    }
-
-    fn folder(&self, written: Option<&str>) -> Option<Placed> {
-        let written = written?.replace("${userHome}", "~");
-        let written = ["${workspaceFolder}", "${workspaceRoot}"]
-            .iter()
-            .fold(written, |written, name| written.replace(*name, &self.place.workspace));
-        self.place.absolute(&written)
-    }
-
-    /// Names with their texts; numbers and flags are written out.
-    fn texts(&self, value: Option<&Value>) -> Result<Vec<(String, Template)>, Unfit> {
-        let Some(Value::Object(fields)) = value else { return Ok(Vec::new()) };
-        let text = |value: &Value| match value {
-            Value::String(text) => Some(text.clone()),
-            Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
-            _ => None,
-        };
-        let named = fields.iter().filter_map(|(name, value)| Some((name, text(value)?)));
-        named.map(|(name, text)| Ok((name.clone(), self.template(&text)?))).collect()
-    }
-
-    /// A text with what editors and other tools put into it as haft writes it.
-    fn template(&self, text: &str) -> Result<Template, Unfit> {
-        let unfilled =
-            |what: &str| Unfit { why: format!("it needs {what}, which isn't filled in here"), fix: NAMED };
-        let (mut whole, mut rest) = (String::new(), text);
-        while let Some((before, after)) = rest.split_once('{') {
-            let Some((inner, behind)) = after.split_once('}') else { break };
-            if let Some(before) = before.strip_suffix('$') {
-                whole.push_str(before);
-                match inner {
-                    "userHome" => whole.push_str("${HOME}"),
-                    "workspaceRoot" => whole.push_str("${workspaceFolder}"),
-                    "workspaceFolderBasename" => {
-                        whole.push_str(self.place.workspace.rsplit('/').next().unwrap_or_default());
-                    }
-                    "pathSeparator" | "/" => whole.push('/'),
-                    _ if is_filled(inner) => {
-                        whole.push_str("${");
-                        whole.push_str(inner);
-                        whole.push('}');
-                    }
-                    _ => return Err(unfilled(&format!("${{{inner}}}"))),
-                }
-                rest = behind;
-                continue;
-            }
-            whole.push_str(before);
-            if let Some(variable) = inner.strip_prefix("env:").filter(|name| haft_core::is_variable(name)) {
-                whole.push_str("${");
-                whole.push_str(variable);
-                whole.push('}');
-                rest = behind;
-            } else if inner.starts_with("file:") {
-                return Err(unfilled(&format!("{{{inner}}}")));
-            } else {
-                // Only a bracket.
-                whole.push('{');
-                rest = after;
-            }
-        }
-        whole.push_str(rest);
-        Ok(Template::new(whole))
     }
 
     fn problem(&mut self, line: usize, text: &str, fix: &str) {
@@ -379,14 +248,6 @@ fn names(value: Option<&Value>) -> Option<Vec<String>> {
 fn only(entry: &Map<String, Value>) -> Option<Vec<String>> {
     let listed = ONLY.iter().find_map(|key| names(entry.get(*key)))?;
     (!listed.iter().any(|name| name == "*")).then_some(listed)
-}
-
-/// Whether what stands between the brackets isn't something that an editor asks for or knows.
-fn is_filled(inner: &str) -> bool {
-    match inner.split_once(':') {
-        None => true,
-        Some((kind, rest)) => matches!(kind, "env" | "secret") || rest.starts_with('-'),
-    }
 }
 
 /// The line on which a key stands; the first where it isn't found.

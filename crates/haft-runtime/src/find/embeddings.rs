@@ -1,4 +1,4 @@
-//! What tools mean, as directions of a model: found without a word in common.
+//! The embeddings of tools: what means the same is found without a word in common.
 
 use super::{
     document::Document,
@@ -12,18 +12,18 @@ const ABOUT_MAX_BYTES: usize = 512;
 /// Bytes of a query that are read.
 const QUERY_MAX_BYTES: usize = 2_048;
 
-/// The directions of all tools of an index, a byte for each number: a look at 10,000 tools stays in the cache.
+/// The embeddings of all tools of an index, quantized to a byte a number: a look at 10,000 tools stays in the cache.
 #[derive(Debug)]
-pub(super) struct Meanings {
+pub(super) struct Embeddings {
     model: Arc<StaticModel>,
-    tools: Vec<Option<Direction>>,
+    tools: Vec<Option<Quantized>>,
 }
 
 #[derive(Debug)]
-struct Direction {
-    numbers: Vec<i8>,
-    /// What a number counts.
-    step: f32,
+struct Quantized {
+    values: Vec<i8>,
+    /// What 1 stands for.
+    scale: f32,
 }
 
 /// What is read of a tool.
@@ -31,36 +31,36 @@ pub(super) fn text_of(document: &Document<'_>) -> String {
     format!("{}. {}", split(document.name).join(" "), head(document.description, ABOUT_MAX_BYTES))
 }
 
-impl Meanings {
-    /// The directions of tools by their texts, in their order.
+impl Embeddings {
+    /// The embeddings of tools by their texts, in their order.
     pub(super) fn of(model: Arc<StaticModel>, texts: &[String]) -> Self {
         let mut tools = Vec::with_capacity(texts.len());
         let mut reader = Reader::new(&model);
         for text in texts {
-            tools.push(reader.embed(text).map(|vector| Direction::of(&vector)));
+            tools.push(reader.embed(text).map(|vector| Quantized::of(&vector)));
         }
         Self { model, tools }
     }
 
-    /// How near each tool is to a text, from -1 to 1; none where the model knows no word of it.
-    pub(super) fn near(&self, text: &str) -> Option<Vec<f32>> {
-        let query = Direction::of(&self.model.embed(head(text, QUERY_MAX_BYTES))?);
+    /// The cosine similarity of each tool to a text, from -1 to 1; none where the model knows no word of it.
+    pub(super) fn similarities(&self, text: &str) -> Option<Vec<f32>> {
+        let query = Quantized::of(&self.model.embed(head(text, QUERY_MAX_BYTES))?);
         let tools = self.tools.iter().map(Option::as_ref);
-        Some(tools.map(|tool| tool.map_or(0.0, |tool| tool.along(&query))).collect())
+        Some(tools.map(|tool| tool.map_or(0.0, |tool| tool.dot(&query))).collect())
     }
 }
 
-impl Direction {
+impl Quantized {
     fn of(vector: &[f32]) -> Self {
         let most = vector.iter().fold(f32::EPSILON, |most, number| most.max(number.abs()));
-        let step = most / f32::from(i8::MAX);
-        Self { numbers: vector.iter().map(|number| byte(number / step)).collect(), step }
+        let scale = most / f32::from(i8::MAX);
+        Self { values: vector.iter().map(|number| byte(number / scale)).collect(), scale }
     }
 
-    fn along(&self, other: &Self) -> f32 {
-        let products = self.numbers.iter().zip(&other.numbers);
+    fn dot(&self, other: &Self) -> f32 {
+        let products = self.values.iter().zip(&other.values);
         let sum: i32 = products.map(|(one, other)| i32::from(*one) * i32::from(*other)).sum();
-        number(sum) * self.step * other.step
+        number(sum) * self.scale * other.scale
     }
 }
 
@@ -73,7 +73,11 @@ fn byte(number: f32) -> i8 {
     number.round() as i8
 }
 
-#[expect(clippy::cast_precision_loss, clippy::as_conversions, reason = "a product of two directions")]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::as_conversions,
+    reason = "a dot product of two vectors of bytes"
+)]
 fn number(sum: i32) -> f32 {
     sum as f32
 }
