@@ -375,6 +375,8 @@ fn a_server_that_is_not_up_is_named_by_what_is_wrong_with_it() {
     let tried = place.run(&["mcp", "test", "bad"]).with(1).out;
     assert!(!tried.contains("haft mcp test"), "{tried}");
     place.run(&["mcp", "add", "mute", "--", "sleep", "60"]).with(0);
+    let beside = place.run(&["--yes", "call", "mcp__bad__x", "{}"]).with(2);
+    assert!(beside.out.contains("no database") || beside.err.contains("no database"), "{beside:?}");
     let problems = place.run(&["tools", "--problems"]).with(0).out;
     for part in ["the server bad couldn't be started", "the server mute hasn't said yet what tools it has"] {
         assert!(problems.contains(part), "{part}: {problems}");

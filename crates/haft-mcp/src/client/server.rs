@@ -202,7 +202,8 @@ impl Server {
             self.bury(&mut slot, &why);
         }
         self.wait(&slot, cancel).await?;
-        if !self.is_known() {
+        // Why it didn't start before says more than that it is being started again.
+        if !self.is_known() && slot.failures == 0 {
             self.registry.starting(&self.config);
         }
         let limit = self.config.limits.start;
