@@ -242,6 +242,7 @@ impl App {
             },
             roots: setting.roots.iter().map(|root| root.absolute.clone()).collect(),
             pass_roots: setting.pass_roots,
+            sampling: setting.sampling,
             only: setting.only.clone(),
             tools: setting.tools.clone(),
             ..ServerConfig::new(name, transport)

@@ -382,3 +382,41 @@ fn a_server_that_is_not_up_is_named_by_what_is_wrong_with_it() {
         assert!(problems.contains(part), "{part}: {problems}");
     }
 }
+
+/// A server with one tool, which asks the model of the session and says what it said.
+const ASKING: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+  say() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
+  case "$line" in
+    *'"id":"q"'*)
+      word=nothing
+      case "$line" in *Paris*) word=Paris ;; esac
+      id=$call
+      say '"result":{"content":[{"type":"text","text":"the model says '"$word"'"}]}' ;;
+    *'"method":"server/discover"'*) say '"error":{"code":-32601,"message":"no"}' ;;
+    *'"method":"initialize"'*)
+      say '"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"asking","version":"1"}}' ;;
+    *'"method":"tools/list"'*) say '"result":{"tools":[{"name":"look","inputSchema":{"type":"object"}}]}' ;;
+    *'"method":"tools/call"'*)
+      call=$id
+      echo '{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"maxTokens":50,"messages":[{"role":"user","content":{"type":"text","text":"Where?"}}]}}' ;;
+  esac
+done
+"#;
+
+#[test]
+fn a_server_asks_the_agents_model_where_the_settings_let_it() {
+    let place = Place::new();
+    place.write("asking.sh", ASKING);
+    let turn = json!({"text": "Paris", "calls": [{"tool": "mcp__asking__look", "input": {}}]});
+    place.write("turns.jsonl", &format!("{turn}\n{}\n", json!({"text": "done"})));
+    for (sampling, says) in [("true", "the model says Paris"), ("false", "the model says nothing")] {
+        let server =
+            format!("[mcp.servers.asking]\ncommand = 'sh'\nargs = ['asking.sh']\nsampling = {sampling}\n");
+        place.write_home("config.toml", &server);
+        let words = ["--yes", "run", "--model", "scripted:turns.jsonl", "--output", "stream-json", "go"];
+        let ran = place.run(&words).with(0);
+        assert!(ran.out.contains(says), "{sampling}: {ran:?}");
+    }
+}
