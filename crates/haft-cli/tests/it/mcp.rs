@@ -383,6 +383,30 @@ fn a_server_that_is_not_up_is_named_by_what_is_wrong_with_it() {
     }
 }
 
+#[test]
+fn servers_of_extensions_are_listed_and_those_of_a_workspace_wait_for_approval() {
+    let place = Place::new();
+    let manifest =
+        |name: &str| json!({"mcpServers": {name: {"command": "./server.sh", "args": [name]}}}).to_string();
+    let install = |folder: &str, name: &str| {
+        place.write(&format!("{folder}/extension.json"), &manifest(name));
+        place.write(&format!("{folder}/server.sh"), SERVER);
+        let path = place.workspace().join(folder).join("server.sh");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    install(".haft/extensions/theirs", "theirs");
+    install(".haft/extensions/both", "covered");
+    install("../home/extensions/both", "own");
+    let expected = [("own", "in use"), ("theirs", "not approved")];
+    assert_eq!(states(&place), expected.map(|(name, state)| (name.to_owned(), state.to_owned())));
+    let called = place.run(&["--yes", "call", "mcp__own__look", "{}"]).with(0);
+    assert!(called.out.contains("named unset"), "it starts in its folder: {called:?}");
+    place.run(&["--yes", "mcp", "approve", "theirs"]).with(0);
+    place.run(&["--yes", "call", "mcp__theirs__look", "{}"]).with(0);
+    let problems = place.run(&["tools", "--problems"]).with(0).out;
+    assert!(!problems.contains("mcpServers") && !problems.contains("\"main\""), "{problems}");
+}
+
 /// A server with one tool, which asks the model of the session and says what it said.
 const ASKING: &str = r#"
 while read -r line; do
