@@ -8,6 +8,7 @@
 //! a token limit never run" and "each call in the history has exactly one result".
 
 mod agent;
+mod aside;
 mod history;
 mod loops;
 mod message;
@@ -16,6 +17,7 @@ mod prompt;
 mod provider;
 
 pub use agent::{Agent, AgentEnd, AgentOptions, AgentRun};
+pub use aside::{Aside, ask_aside};
 pub use history::{HistoryError, mend, read_lines};
 pub use loops::{LoopAction, LoopCall, LoopDetector};
 pub use message::{Assistant, AssistantCall, CallResult, Dialect, Message, Results};

@@ -4,7 +4,7 @@
 //! The host registers who makes a call before it starts; a tool finds them by its call. Keeps "questions go to whoever
 //! made the call".
 
-use crate::RpcError;
+use crate::{RpcError, Sampler};
 use haft_core::{BoxFuture, CallId, Cx};
 use serde_json::{Map, Value};
 use std::{
@@ -70,6 +70,7 @@ pub trait Front: Send + Sync {
 pub struct Fronts {
     calls: Arc<Mutex<HashMap<CallId, Arc<dyn Front>>>>,
     are_expected: Arc<AtomicBool>,
+    sampler: Arc<Mutex<Option<Arc<dyn Sampler>>>>,
 }
 
 impl Fronts {
@@ -87,6 +88,18 @@ impl Fronts {
     /// Whether clients make calls.
     pub fn are_expected(&self) -> bool {
         self.are_expected.load(Ordering::Acquire)
+    }
+
+    /// Lends the session's own model to servers, for calls that no client makes. To be said before they are started: those of
+    /// the older era are told of it once.
+    pub fn lend_model(&self, sampler: Arc<dyn Sampler>) {
+        let former = self.sampler.lock().unwrap_or_else(PoisonError::into_inner).replace(sampler);
+        drop(former);
+    }
+
+    /// The model that is lent, where one is.
+    pub fn sampler(&self) -> Option<Arc<dyn Sampler>> {
+        self.sampler.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Says who makes a call, until the result is dropped.

@@ -19,6 +19,8 @@ pub struct RpcError {
 }
 
 impl RpcError {
+    /// A person said no to what a server asked of the model.
+    pub const REJECTED: i64 = -1;
     /// There is no such method, in this era.
     pub const METHOD_NOT_FOUND: i64 = -32_601;
     /// Nothing has that name or address, or the parameters can't be acted on.

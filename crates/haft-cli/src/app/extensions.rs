@@ -5,10 +5,11 @@ mod one;
 mod standing;
 mod stored;
 
+pub(super) use self::one::MANIFEST;
 pub(crate) use self::{kept::Brought, standing::Standing as ExtensionStanding};
 use self::{
     kept::Kept,
-    one::{MANIFEST, One, problem},
+    one::{One, problem},
     standing::Standing,
     stored::Secrets,
 };
@@ -23,7 +24,7 @@ use std::{
 /// Where a workspace's extensions are.
 pub(super) const WORKSPACE_ROOT: &str = ".haft/extensions";
 /// How many extensions of one folder are read.
-const EXTENSIONS_MAX: usize = 200;
+pub(super) const EXTENSIONS_MAX: usize = 200;
 
 /// A folder of extensions.
 pub(super) struct ExtensionRoot {

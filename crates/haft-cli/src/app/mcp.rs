@@ -1,10 +1,14 @@
-//! Servers of the Model Context Protocol that the settings and the workspace's own list name: which of them are used
-//! here, and as what.
+//! Servers of the Model Context Protocol that the settings, the workspace's own list and extensions name: which of them
+//! are used here, and as what.
 //!
 //! Leaves to `haft-mcp` to start and to speak with them. Keeps the invariant "what came with a workspace is started only
 //! as the user approved it".
 
-use super::{App, folders::media};
+use super::{
+    App,
+    extensions::{EXTENSIONS_MAX, MANIFEST, WORKSPACE_ROOT},
+    folders::media,
+};
 use haft_core::{Allowance, Clock, Command, Credential, Credentials, Exposure, RealPath, WebUrl};
 use haft_mcp::{
     ServerInfo,
@@ -17,9 +21,10 @@ use haft_os::{OsHttp, OsProcesses, SystemClock, host};
 use haft_runtime::{
     Catalogue, Missing, Problem,
     settings::{
-        McpLaunch, McpSetting, SavedPin, Scope, ServerListForm, SettingsSource, Template, server_list,
+        McpLaunch, McpSetting, Placed, SavedPin, Scope, ServerListForm, SettingsSource, Template, server_list,
     },
 };
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
@@ -92,27 +97,49 @@ impl App {
     /// All servers as they are written, and what is wrong with lists of them.
     fn mcp_named(&self) -> (BTreeMap<String, McpSetting>, Vec<Problem>) {
         let (mut all, mut problems) = (self.settings.mcp.clone(), Vec::new());
-        if let Some(source) = self.mcp_list(&mut problems) {
+        let [own, theirs] = [Scope::User, Scope::Workspace].map(|scope| self.mcp_of_extensions(scope));
+        let listed = self.mcp_list(&mut problems).map(|source| (source, None));
+        for (source, at) in own.into_iter().chain(listed).chain(theirs) {
             let found = server_list(&source, ServerListForm::Json, &self.place);
             problems.extend(found.problems);
-            for (name, setting) in found.servers {
-                if let Some(known) = all.get(&name) {
-                    problems.push(Problem {
-                        source: SOURCE.to_owned(),
-                        path: Some(setting.origin.path.clone()),
-                        line: Some(setting.origin.line),
-                        text: format!(
-                            "the server \"{name}\" is passed over, since {} names one too",
-                            known.origin
-                        ),
-                        fix: "rename one of the two".to_owned(),
-                    });
-                } else {
-                    all.insert(name, setting);
+            for (name, mut setting) in found.servers {
+                if let McpLaunch::Command { folder, .. } = &mut setting.launch
+                    && folder.is_none()
+                {
+                    folder.clone_from(&at);
+                }
+                match all.get(&name) {
+                    Some(known) => problems.push(passed_over(&name, &setting, known)),
+                    None => drop(all.insert(name, setting)),
                 }
             }
         }
         (all, problems)
+    }
+
+    /// What extensions of the user's or of the workspace list, each with its folder, in which its programs start unless it
+    /// says otherwise. What is wrong with a manifest is told where extensions are read, and one of the user's covers one of
+    /// its name.
+    fn mcp_of_extensions(&self, scope: Scope) -> Vec<(SettingsSource, Option<Placed>)> {
+        let (user, workspace) = (&self.home.extensions, self.workspace.join(WORKSPACE_ROOT));
+        let root = if scope.is_in_workspace() { &workspace } else { user };
+        // Where the folder can't be read there are none.
+        let names = host::folder_names(root).unwrap_or_default().into_iter();
+        let own = names.filter(|name| {
+            let is_covered = scope.is_in_workspace() && host::is_file(&user.join(name).join(MANIFEST));
+            !name.starts_with('.') && !is_covered
+        });
+        let lists = own.take(EXTENSIONS_MAX).filter_map(|name| {
+            let folder = root.join(name);
+            let path = folder.join(MANIFEST);
+            let text = String::from_utf8(host::read_file(&path, LIST_MAX_BYTES).ok().flatten()?).ok()?;
+            let manifest: Value = serde_json::from_str(&text).ok()?;
+            manifest.get("mcpServers")?;
+            let absolute = folder.to_str()?.to_owned();
+            let at = Placed { written: absolute.clone(), absolute };
+            Some((SettingsSource::new(scope, path.to_string_lossy(), text), Some(at)))
+        });
+        lists.collect()
     }
 
     /// What a server lacks to be started, approved or not.
@@ -242,6 +269,7 @@ impl App {
             },
             roots: setting.roots.iter().map(|root| root.absolute.clone()).collect(),
             pass_roots: setting.pass_roots,
+            sampling: setting.sampling,
             only: setting.only.clone(),
             tools: setting.tools.clone(),
             ..ServerConfig::new(name, transport)
@@ -321,6 +349,17 @@ impl Listed {
     /// How it is reached, on one line.
     pub(crate) fn reached(&self) -> String {
         self.setting.parts().into_iter().next().map(|(_, text)| text).unwrap_or_default()
+    }
+}
+
+/// What is said of a server that comes after another one of its name.
+fn passed_over(name: &str, setting: &McpSetting, known: &McpSetting) -> Problem {
+    Problem {
+        source: SOURCE.to_owned(),
+        path: Some(setting.origin.path.clone()),
+        line: Some(setting.origin.line),
+        text: format!("the server \"{name}\" is passed over, since {} names one too", known.origin),
+        fix: "rename one of the two".to_owned(),
     }
 }
 

@@ -8,7 +8,7 @@ use super::{mcp_login, settings_file::SettingsFile};
 use crate::{
     app::{
         App,
-        mcp::{LIST, Listed, Standing},
+        mcp::{Listed, Standing},
     },
     print,
     status::Status,
@@ -209,8 +209,8 @@ fn remove(app: &App, name: &str, json: bool) -> anyhow::Result<Status> {
     let server = find(app, name)?;
     let origin = &server.setting.origin;
     if server.setting.foreign {
-        let what = format!("the server \"{name}\" is in {}, which other tools read too", origin.path);
-        return Err(Trouble::usage(what, format!("take it out of {LIST} yourself")).into());
+        let what = format!("the server \"{name}\" is in {}, which haft doesn't change", origin.path);
+        return Err(Trouble::usage(what, "take it out there yourself").into());
     }
     if matches!(origin.scope, Scope::Managed | Scope::Flags) {
         let what = format!("the server \"{name}\" is in {}, which isn't yours to change", origin.path);

@@ -1,6 +1,7 @@
 //! `haft run`: an agent works on one task, with nobody needed to look on.
 
 pub(crate) mod conversation;
+mod lender;
 pub(crate) mod model;
 pub(super) mod report;
 

@@ -375,8 +375,72 @@ fn a_server_that_is_not_up_is_named_by_what_is_wrong_with_it() {
     let tried = place.run(&["mcp", "test", "bad"]).with(1).out;
     assert!(!tried.contains("haft mcp test"), "{tried}");
     place.run(&["mcp", "add", "mute", "--", "sleep", "60"]).with(0);
+    let beside = place.run(&["--yes", "call", "mcp__bad__x", "{}"]).with(2);
+    assert!(beside.out.contains("no database") || beside.err.contains("no database"), "{beside:?}");
     let problems = place.run(&["tools", "--problems"]).with(0).out;
     for part in ["the server bad couldn't be started", "the server mute hasn't said yet what tools it has"] {
         assert!(problems.contains(part), "{part}: {problems}");
+    }
+}
+
+#[test]
+fn servers_of_extensions_are_listed_and_those_of_a_workspace_wait_for_approval() {
+    let place = Place::new();
+    let manifest =
+        |name: &str| json!({"mcpServers": {name: {"command": "./server.sh", "args": [name]}}}).to_string();
+    let install = |folder: &str, name: &str| {
+        place.write(&format!("{folder}/extension.json"), &manifest(name));
+        place.write(&format!("{folder}/server.sh"), SERVER);
+        let path = place.workspace().join(folder).join("server.sh");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    install(".haft/extensions/theirs", "theirs");
+    install(".haft/extensions/both", "covered");
+    install("../home/extensions/both", "own");
+    let expected = [("own", "in use"), ("theirs", "not approved")];
+    assert_eq!(states(&place), expected.map(|(name, state)| (name.to_owned(), state.to_owned())));
+    let called = place.run(&["--yes", "call", "mcp__own__look", "{}"]).with(0);
+    assert!(called.out.contains("named unset"), "it starts in its folder: {called:?}");
+    place.run(&["--yes", "mcp", "approve", "theirs"]).with(0);
+    place.run(&["--yes", "call", "mcp__theirs__look", "{}"]).with(0);
+    let problems = place.run(&["tools", "--problems"]).with(0).out;
+    assert!(!problems.contains("mcpServers") && !problems.contains("\"main\""), "{problems}");
+}
+
+/// A server with one tool, which asks the model of the session and says what it said.
+const ASKING: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+  say() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
+  case "$line" in
+    *'"id":"q"'*)
+      word=nothing
+      case "$line" in *Paris*) word=Paris ;; esac
+      id=$call
+      say '"result":{"content":[{"type":"text","text":"the model says '"$word"'"}]}' ;;
+    *'"method":"server/discover"'*) say '"error":{"code":-32601,"message":"no"}' ;;
+    *'"method":"initialize"'*)
+      say '"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"asking","version":"1"}}' ;;
+    *'"method":"tools/list"'*) say '"result":{"tools":[{"name":"look","inputSchema":{"type":"object"}}]}' ;;
+    *'"method":"tools/call"'*)
+      call=$id
+      echo '{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"maxTokens":50,"messages":[{"role":"user","content":{"type":"text","text":"Where?"}}]}}' ;;
+  esac
+done
+"#;
+
+#[test]
+fn a_server_asks_the_agents_model_where_the_settings_let_it() {
+    let place = Place::new();
+    place.write("asking.sh", ASKING);
+    let turn = json!({"text": "Paris", "calls": [{"tool": "mcp__asking__look", "input": {}}]});
+    place.write("turns.jsonl", &format!("{turn}\n{}\n", json!({"text": "done"})));
+    for (sampling, says) in [("true", "the model says Paris"), ("false", "the model says nothing")] {
+        let server =
+            format!("[mcp.servers.asking]\ncommand = 'sh'\nargs = ['asking.sh']\nsampling = {sampling}\n");
+        place.write_home("config.toml", &server);
+        let words = ["--yes", "run", "--model", "scripted:turns.jsonl", "--output", "stream-json", "go"];
+        let ran = place.run(&words).with(0);
+        assert!(ran.out.contains(says), "{sampling}: {ran:?}");
     }
 }

@@ -90,7 +90,7 @@ impl Server {
                 Ok(json!({"roots": self.roots()}))
             }
             "elicitation/create" => self.elicit(params, person).await,
-            "sampling/createMessage" => Err(unknown("whoever made the call lends no model to servers")),
+            "sampling/createMessage" => self.sample(params, person).await,
             _ => Err(unknown(format!("this client doesn't know {method}"))),
         }
     }
@@ -153,6 +153,31 @@ impl Server {
                 }
             }
         })
+    }
+
+    /// The answer of the session's own model, during a call that no client made, where the person lets the server ask it or
+    /// the settings do.
+    async fn sample(&self, params: &Value, (asker, pulse): Person<'_>) -> Reply {
+        let sampler = self.shared.fronts.sampler().filter(|_| asker.front.is_none());
+        let (Some(sampler), Some(person)) = (sampler, &asker.person) else {
+            return Err(unknown("whoever made the call lends no model to servers"));
+        };
+        let _held = pulse.map(|pulse| pulse.hold());
+        if !self.config.sampling {
+            let form = Form {
+                call: haft_core::CallId::outer(0),
+                source: format!("the server {}", self.config.name).into(),
+                message: to_model(params),
+                schema: json!({"type": "object", "properties": {}}),
+                url: None,
+            };
+            if !matches!(person.fill(form).await, Filled::Accepted(_)) {
+                let why = "nobody let the server ask the model; the user can with `sampling = true` in its settings";
+                return Err(RpcError::new(RpcError::REJECTED, why));
+            }
+        }
+        let _paused = person.pause();
+        sampler.sample(params).await
     }
 
     fn hear(&self, peer: &Peer, method: &str, params: Value) {
@@ -218,6 +243,22 @@ fn busy(why: &str) -> RpcError {
 
 fn unknown(what: impl Into<String>) -> RpcError {
     RpcError::new(RpcError::METHOD_NOT_FOUND, what)
+}
+
+/// What a person reads of what a server would have the model answer.
+fn to_model(params: &Value) -> String {
+    let mut text = "It wants your model to answer this, and to get the answer:".to_owned();
+    let system = params.get("systemPrompt").and_then(Value::as_str);
+    let messages = params.get("messages").and_then(Value::as_array).into_iter().flatten();
+    let said = messages.map(|message| {
+        let content = message.get("content").unwrap_or(&Value::Null);
+        content.get("text").and_then(Value::as_str).map_or_else(|| content.to_string(), str::to_owned)
+    });
+    for words in system.map(str::to_owned).into_iter().chain(said) {
+        text.push('\n');
+        text.push_str(&words);
+    }
+    text.chars().take(MESSAGE_MAX_CHARS).collect()
 }
 
 /// What was left empty has the value that the form names for it.

@@ -115,6 +115,8 @@ pub struct ServerConfig {
     pub roots: Vec<String>,
     /// Whether it is told of the folders of the client in front, where it is told of no others.
     pub pass_roots: bool,
+    /// Whether it may ask the session's model during a call without a person's word each time.
+    pub sampling: bool,
     /// The tools that are used, by the names that the server gives them; none for all of them.
     pub only: Option<Vec<String>>,
     /// What the user says of single tools, by the names that the server gives them.
@@ -136,6 +138,7 @@ impl ServerConfig {
             limits: Limits::default(),
             roots: Vec::new(),
             pass_roots: false,
+            sampling: false,
             only: None,
             tools: BTreeMap::new(),
         }

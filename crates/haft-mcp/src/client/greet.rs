@@ -83,7 +83,7 @@ pub(crate) async fn greet(
         return greeter.initialize().await;
     }
     if remembered == Some(Era::Legacy) {
-        match greeter.initialize().await {
+        match greeter.legacy().await {
             Err(GreetError::Call(CallError::Rpc(error))) if is_of_modern_server(&error) => {}
             other => return other,
         }

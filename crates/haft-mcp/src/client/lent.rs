@@ -17,9 +17,11 @@ pub(super) fn capabilities(own: &Value, lends: Lends, front: Option<&Arc<dyn Fro
         Some(modes) => all.insert("elicitation".to_owned(), modes.clone()),
         None => all.shift_remove("elicitation"),
     };
-    if theirs.contains_key("sampling") {
-        all.insert("sampling".to_owned(), theirs.get("sampling").cloned().unwrap_or_default());
-    }
+    match theirs.get("sampling") {
+        Some(form) => all.insert("sampling".to_owned(), form.clone()),
+        // The session's own model isn't the client's.
+        None => all.shift_remove("sampling"),
+    };
     if lends.roots && theirs.contains_key("roots") {
         all.entry("roots").or_insert_with(|| json!({}));
     }
@@ -151,6 +153,15 @@ mod tests {
         let own = json!({"elicitation": {"form": {}, "url": {}}});
         assert_eq!(capabilities(&own, Lends { roots: true, clients: true }, None), own);
         assert_eq!(told(json!({}), true), json!({}));
+        let lending = json!({"elicitation": {}, "sampling": {}});
+        let front: Arc<dyn Front> = Arc::new(Client(json!({})));
+        let lends = Lends { roots: false, clients: true };
+        assert_eq!(
+            capabilities(&lending, lends, Some(&front)),
+            json!({}),
+            "a client's calls get its model or none"
+        );
+        assert_eq!(capabilities(&lending, lends, None), lending);
         assert_eq!(told(json!({"elicitation": {}, "roots": {}}), false), json!({"elicitation": {}}));
         let all = json!({"sampling": {"tools": {}}, "roots": {"listChanged": true}});
         assert_eq!(told(all, true), json!({"sampling": {"tools": {}}, "roots": {}}));

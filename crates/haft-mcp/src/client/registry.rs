@@ -142,8 +142,12 @@ impl Registry {
         drop(inner);
         // What is gone leaves the catalogue here.
         drop(before);
+        let first = problems.first().map(|problem| problem.text.clone());
         self.catalogue.report(&config.owner(), problems);
         self.catalogue.miss(&config.owner(), None);
+        if let Some(why) = first {
+            self.missing(config, &why);
+        }
         TakenIn { definitions, warnings }
     }
 

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{Fronts, era::Era};
 use haft_core::{Cancel, Failure, FailureKind, Media};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
@@ -202,7 +202,8 @@ impl Server {
             self.bury(&mut slot, &why);
         }
         self.wait(&slot, cancel).await?;
-        if !self.is_known() {
+        // Why it didn't start before says more than that it is being started again.
+        if !self.is_known() && slot.failures == 0 {
             self.registry.starting(&self.config);
         }
         let limit = self.config.limits.start;
@@ -343,16 +344,17 @@ impl Server {
         Ok((Wire { link, router, client, capabilities, lends: self.lends() }, arrivals))
     }
 
-    /// What this client can do for the server by itself: ask a person, and name folders where the settings do. It lends no
-    /// model of its own.
+    /// What this client can do for the server by itself: ask a person, put a question to the session's model where there is
+    /// one, and name folders where the settings do.
     fn capabilities(&self) -> Value {
-        let mut capabilities = json!({"elicitation": {"form": {}, "url": {}}});
-        if !self.config.roots.is_empty()
-            && let Some(all) = capabilities.as_object_mut()
-        {
+        let mut all = Map::from_iter([("elicitation".to_owned(), json!({"form": {}, "url": {}}))]);
+        if self.shared.fronts.sampler().is_some() {
+            all.insert("sampling".to_owned(), json!({}));
+        }
+        if !self.config.roots.is_empty() {
             all.insert("roots".to_owned(), json!({}));
         }
-        capabilities
+        Value::Object(all)
     }
 
     /// What the settings let through to it.

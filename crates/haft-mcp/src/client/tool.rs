@@ -13,6 +13,7 @@ use super::{
 };
 use haft_core::{
     AnyTool, Bound, BoxFuture, Cx, Effects, Failure, Output, Preview, Risk, SessionView, Spec, Touch, WebUrl,
+    humanise,
 };
 use haft_runtime::{Checker, settings::McpToolSetting};
 use serde_json::{Map, Value, json};
@@ -95,7 +96,9 @@ impl McpTool {
             Spec::new(tool_name(&config.name, config.prefix.as_deref(), name), text.description(config));
         spec.input_schema = shown.schema;
         spec.output_schema = output_schema(&raw, &mut notes);
-        spec.display.label = text.title();
+        // Without a title its own name is what people know it by, not the one that it has here.
+        spec.display.label =
+            text.title().or_else(|| Some(humanise(&own_name)).filter(|label| !label.is_empty()));
         spec.foreign = Some(Arc::new(raw.clone()));
         declare(&mut spec, config, &own, hints);
         if config.prefix.is_some() {

@@ -1,10 +1,11 @@
 //! Calls of servers' tools: what they say meanwhile, what becomes of them when the server is lost, mute or endless.
 
 use crate::kit::{Bench, PATIENCE, lines, trace, until};
-use haft_core::{FailureKind, Filled, Outcome, Request};
+use haft_core::{BoxFuture, FailureKind, Filled, Outcome, Request};
+use haft_mcp::{RpcError, Sampler};
 use haft_test::{Answers, Harness};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 
 /// A script of what the tool `echo` does.
@@ -202,6 +203,46 @@ async fn what_nobody_here_can_do_is_refused_and_the_server_goes_on() {
             Bench::new(&echo(json!([ask, {"result": {"structuredContent": "$ANSWER"}}]))).ready().await;
         let text = bench.text("echo", json!({})).await;
         assert!(text.contains(says), "{method}: {text}");
+        bench.finish().await;
+    }
+}
+
+/// A model that says what it was asked.
+struct Parrot;
+
+impl Sampler for Parrot {
+    fn sample(&self, params: &Value) -> BoxFuture<'static, Result<Value, RpcError>> {
+        let text = params["messages"][0]["content"]["text"].clone();
+        Box::pin(async move {
+            Ok(json!({"role": "assistant", "content": {"type": "text", "text": text}, "model": "m"}))
+        })
+    }
+}
+
+#[tokio::test]
+async fn the_sessions_model_answers_a_server_where_the_person_or_the_settings_let_it() {
+    let params = json!({"maxTokens": 9, "messages": [{"role": "user", "content": {"type": "text", "text": "Which way?"}}]});
+    let ask = json!({"ask": {"method": "sampling/createMessage", "params": params}});
+    let script = echo(json!([ask, {"result": {"structuredContent": "$ANSWER"}}]));
+    for (filled, sampling, forms, says) in [
+        (Filled::Accepted(json!({})), false, 1, r#""model":"m""#),
+        (Filled::Declined, false, 1, "nobody let the server ask the model"),
+        (Filled::Dismissed, false, 1, "nobody let the server ask the model"),
+        (Filled::Declined, true, 0, r#""model":"m""#),
+    ] {
+        let answers = Answers::yes().filling([filled]);
+        let bench =
+            Bench::lending(Harness::answering(answers.clone()), &script, Arc::new(Parrot), |config| {
+                config.sampling = sampling;
+            });
+        let bench = bench.ready().await;
+        let text = bench.text("echo", json!({})).await;
+        assert!(text.contains(says), "{text}");
+        let asked = answers.forms();
+        assert_eq!(asked.len(), forms, "{text}");
+        assert!(
+            asked.iter().all(|form| form.message.ends_with("Which way?") && &*form.source == "the server s")
+        );
         bench.finish().await;
     }
 }

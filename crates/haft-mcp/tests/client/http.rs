@@ -334,7 +334,12 @@ async fn the_oldest_form_is_found_and_spoken() {
     let web = oldest("/post?session=1").await;
     let bench = bench(&web).ready().await;
     assert!(bench.text("echo", json!({"text": "hi"})).await.contains("hi"));
-    bench.finish().await;
+    let Bench { harness, clients, .. } = bench;
+    timeout(PATIENCE, clients.close()).await.unwrap();
+    drop(clients);
+    let again = Bench::reaching(harness, Transport::Http(endpoint(&web.url)), |_| {}).ready().await;
+    assert!(again.text("echo", json!({"text": "again"})).await.contains("again"), "remembered as older");
+    again.finish().await;
 }
 
 #[tokio::test]
@@ -352,15 +357,18 @@ async fn a_server_of_the_oldest_form_names_no_other_host() {
 
 /// A server of 2024-11-05: one stream, on which all answers come, and another address for messages.
 async fn oldest(post: &str) -> Web {
-    let (sender, receiver) = unbounded_channel::<String>();
     let first = format!("event: endpoint\ndata: {post}\n\n");
-    let stream = Mutex::new(Some(receiver));
+    let mut stream = None;
     Web::start(move |asked| match (asked.verb.as_str(), asked.path.as_str()) {
-        ("GET", _) => Told::events([first.clone()]).following(stream.lock().unwrap().take()),
+        ("GET", _) => {
+            let (sender, receiver) = unbounded_channel::<String>();
+            stream = Some(sender);
+            Told::events([first.clone()]).following(Some(receiver))
+        }
         ("POST", path) if path.starts_with("/post") => {
             let told = usual(asked);
-            if let Some(text) = told.message() {
-                drop(sender.send(format!("event: message\ndata: {text}\n\n")));
+            if let (Some(text), Some(stream)) = (told.message(), &stream) {
+                drop(stream.send(format!("event: message\ndata: {text}\n\n")));
             }
             Told::status(202, "text/plain", "")
         }

@@ -2,7 +2,7 @@
 
 use haft_core::{Cancel, Command, Ended, Failure, NoMedia, StateFolder};
 use haft_mcp::{
-    Fronts, ServerInfo,
+    Fronts, Sampler, ServerInfo,
     client::{ClientSetup, Limits, McpClients, Oddities, ServerConfig, Transport},
 };
 use haft_os::{Environment, OsProcesses};
@@ -49,6 +49,24 @@ impl Bench {
         config.limits = LIMITS;
         change(&mut config);
         Self::of(harness, config, mark)
+    }
+
+    /// A server with a script, and the session's model lent to it.
+    pub(crate) fn lending(
+        harness: Harness,
+        script: &Value,
+        model: Arc<dyn Sampler>,
+        change: impl FnOnce(&mut ServerConfig),
+    ) -> Self {
+        let mark = mark();
+        let mut config = ServerConfig::new("s", stdio(&harness, script, &mark));
+        config.limits = LIMITS;
+        change(&mut config);
+        let good = ServerConfig::new("good", stdio(&harness, &json!({}), &mark));
+        let setup = setup(&harness);
+        setup.fronts.lend_model(model);
+        let clients = McpClients::new(setup, vec![config, good]);
+        Self { harness, clients, mark }
     }
 
     /// A server that is reached in any way.

@@ -312,6 +312,8 @@ async fn what_stands_in_for_a_text_that_is_missing_is_clean_too() {
     let named = snapshot.offers().find(|offer| offer.name.starts_with("mcp__s__b")).unwrap();
     assert_eq!(named.spec().description, "b\\u{200b}\\nc (a tool of the server s)");
     assert!(snapshot.get("mcp__s__u").unwrap().spec().description.contains("x\\u{200b}"));
+    assert_eq!(snapshot.get("mcp__s__u").unwrap().spec().label(), "U");
+    assert_eq!(named.spec().label(), "B\\u{200b}\\nc");
     let own = snapshot.offers().filter(|offer| &*offer.owner == "mcp:s");
     let shown = own.map(|offer| offer.spec().description.clone()).chain(bench.problems());
     for text in shown {

@@ -9,7 +9,9 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What this version has no use for.
-const LATER: [&str; 3] = ["mcpServers", "skills", "hooks"];
+const LATER: [&str; 2] = ["skills", "hooks"];
+/// Servers that it lists; whoever starts servers reads them.
+const SERVERS: &str = "mcpServers";
 /// What wakes an extension at once.
 const AT_ONCE: [&str; 3] = ["onStartupFinished", "onStartup", "*"];
 const ON_TOOL: &str = "onTool:";
@@ -123,7 +125,8 @@ impl Reader<'_> {
         let runtime = self.runtime(&wakes);
         let is_woken = !wakes.is_empty() && !events.iter().any(|event| AT_ONCE.contains(&event.as_str()));
         let command_tools = self.texts("commandTools");
-        let main = self.text("main").or_else(|| command_tools.is_empty().then(|| MAIN.to_owned()));
+        let has_more = !command_tools.is_empty() || self.root.contains_key(SERVERS);
+        let main = self.text("main").or_else(|| (!has_more).then(|| MAIN.to_owned()));
         let warnings = LATER.iter().filter(|key| self.root.contains_key(**key)).map(|key| {
             let text = format!("\"{key}\" is noted, but this version doesn't act on it in an extension");
             self.from.problem(
@@ -345,6 +348,8 @@ mod tests {
             assert_eq!(problem.line, Some(line), "{text}");
             assert!(problem.text.contains(says), "{text}: {problem}");
         }
-        assert_eq!(read("{\n\"mcpServers\": {}}").unwrap().warnings[0].line, Some(2));
+        assert_eq!(read("{\n\"skills\": {}}").unwrap().warnings[0].line, Some(2));
+        let servers = read("{\"mcpServers\": {}}").unwrap();
+        assert!(servers.warnings.is_empty() && servers.main.is_none());
     }
 }

@@ -35,7 +35,7 @@ use std::{
     sync::Arc,
 };
 
-pub(super) const MANIFEST: &str = "extension.json";
+pub(in crate::app) const MANIFEST: &str = "extension.json";
 const MANIFEST_MAX_BYTES: usize = 1 << 20;
 /// The main file of one that names none.
 const MAIN: &str = "main";

@@ -1,6 +1,6 @@
 //! An agent on a session: what it is told, where its messages are kept, how it goes on after a break.
 
-use super::model;
+use super::{lender::Lender, model};
 use crate::{
     app::{App, Live, Offered},
     trouble::Trouble,
@@ -64,7 +64,9 @@ impl Conversation {
             if setup.resume { past(app, &setup.session)? } else { (Vec::new(), Vec::new()) };
         let offered = Offered { tools: setup.tools, window_tokens: setup.model.window_tokens };
         let live = app.live_with(&setup.session, setup.approver, offered)?;
+        let name = setup.model.model.clone();
         let model = model::connect(setup.model, Arc::clone(&live.executor.world().http))?;
+        app.fronts.lend_model(Arc::new(Lender::new(Arc::clone(&model), name)));
         let files = live.executor.world().files.as_ref();
         let date = date(live.executor.world().clock.now());
         let system = system_prompt(&app.place.workspace, &date) + &instructions(files, &live.session);

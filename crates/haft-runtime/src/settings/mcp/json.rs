@@ -61,6 +61,8 @@ const FOR_PEOPLE: [&str; 10] = [
     "gallery",
     "homepage",
 ];
+/// What may stand in `mcp` beside a list, and is no server: which servers are used, and how they are started.
+const CHOICES: [&str; 3] = ["allowed", "excluded", "serverCommand"];
 /// Lists of the tools that are used, and of those that aren't.
 const ONLY: [&str; 3] = ["includeTools", "enabled_tools", "tools"];
 const EXCEPT: [&str; 3] = ["excludeTools", "disabled_tools", "disabledTools"];
@@ -125,6 +127,13 @@ impl List<'_> {
             // Editors put their list into a section of its own.
             match inner.get("servers") {
                 Some(Value::Object(servers)) if key == "mcp" && !is_entry(servers) => self.servers(servers),
+                // What stands beside a list says which of its servers are used.
+                _ if key == "mcp" && CHOICES.iter().any(|choice| inner.contains_key(*choice)) => {
+                    let is_server = |(name, _): &(&String, &Value)| !CHOICES.contains(&name.as_str());
+                    let servers =
+                        inner.iter().filter(is_server).map(|(name, entry)| (name.clone(), entry.clone()));
+                    self.servers(&servers.collect());
+                }
                 _ => self.servers(inner),
             }
         }
@@ -133,9 +142,20 @@ impl List<'_> {
             is_list = true;
             self.servers(servers);
         }
+        self.leave_out(root);
         let is_bare = || root.values().all(|value| value.as_object().is_some_and(is_entry));
         if !is_list && !root.is_empty() && is_bare() {
             self.servers(root);
+        }
+    }
+
+    /// Switches off what the list itself keeps out.
+    fn leave_out(&mut self, root: &Map<String, Value>) {
+        let choice = |name: &str| names(root.get("mcp").and_then(|choices| choices.get(name)));
+        let (allowed, excluded) = (choice("allowed"), choice("excluded").unwrap_or_default());
+        for (name, setting) in &mut self.found.servers {
+            let is_out = excluded.contains(name) || allowed.as_ref().is_some_and(|all| !all.contains(name));
+            setting.enabled &= !is_out;
         }
     }
 
@@ -405,6 +425,18 @@ mod tests {
         assert!(said[0].contains("\"b\" can't be used: it needs ${input:key}"), "{said:?}");
         assert!(said[1].contains("{file:~/.key}"), "{said:?}");
         assert!(list.problems[0].fix.contains("${secret:NAME}"));
+    }
+
+    #[test]
+    fn what_a_list_switches_off_elsewhere_is_off() {
+        let list = read(
+            r#"{"mcpServers": {"a": {"command": "a", "env": {"K": "$KEY", "P": "$5"}}, "b": {"command": "b"}, "c": {"command": "c"}},
+                "mcp": {"allowed": ["a", "b"], "excluded": ["b"], "serverCommand": "x"}}"#,
+        );
+        assert!(list.problems.is_empty(), "{:?}", list.problems);
+        let used: Vec<bool> = ["a", "b", "c"].iter().map(|name| list.servers[*name].enabled).collect();
+        assert_eq!(used, [true, false, false]);
+        assert_eq!(parts(&list, "a"), "command=a; variable K=${KEY}; variable P=$5");
     }
 
     #[test]

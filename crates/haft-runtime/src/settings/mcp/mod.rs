@@ -95,6 +95,8 @@ pub struct McpSetting {
     pub roots: Vec<Placed>,
     /// Whether it is told of the folders of the client in front of haft, where it is told of no others.
     pub pass_roots: bool,
+    /// Whether it may ask the session's model during a call without a person's word each time.
+    pub sampling: bool,
     /// How it is kept in; none where it runs with all rights of the user.
     pub sandbox: Option<McpSandbox>,
     /// The tools that are used, by the names that the server gives them; none for all of them.
@@ -150,6 +152,7 @@ impl McpSetting {
             concurrency: None,
             roots: Vec::new(),
             pass_roots: false,
+            sampling: false,
             sandbox: None,
             only: None,
             tools: BTreeMap::new(),
@@ -217,6 +220,9 @@ impl McpSetting {
         }
         if self.pass_roots {
             add("roots".to_owned(), "those of the client in front");
+        }
+        if self.sampling {
+            add("sampling".to_owned(), "it may ask your model without a question to you");
         }
         parts
     }

@@ -10,7 +10,7 @@ use crate::settings::{
 use haft_core::{Credential, Reach, is_variable};
 use std::collections::BTreeMap;
 
-const KEYS: [&str; 28] = [
+const KEYS: [&str; 29] = [
     "command",
     "args",
     "cwd",
@@ -30,6 +30,7 @@ const KEYS: [&str; 28] = [
     "concurrency",
     "roots",
     "passRoots",
+    "sampling",
     "sandbox",
     "writable",
     "network",
@@ -219,6 +220,7 @@ fn with_rest(mut setting: McpSetting, section: &Section<'_>, place: &Place) -> M
     setting.concurrency = number("concurrency");
     setting.roots = placed(section, "roots", place).into_iter().map(|set| set.value).collect();
     setting.pass_roots = flag("passRoots", false);
+    setting.sampling = flag("sampling", false);
     setting.sandbox = sandbox(section, place);
     setting.login = login(section);
     if section.has("only") {
@@ -392,7 +394,7 @@ mod tests {
     fn what_is_understood_arrives() {
         let text = "[mcp.servers.github]\nurl = 'https://x.example/mcp'\nheaders = { Authorization = 'Bearer ${KEY}' }\n\
                     prefix = ''\nscreen = 'off'\neager = true\nexposure = 'deferred'\ntimeoutMs = 3_000\n\
-                    maxTimeoutMs = 9_000\nstartTimeoutMs = 1_000\nconcurrency = 2\nuntrusted = false\npassRoots = true\nonly = ['get.issue']\n\
+                    maxTimeoutMs = 9_000\nstartTimeoutMs = 1_000\nconcurrency = 2\nuntrusted = false\npassRoots = true\nsampling = true\nonly = ['get.issue']\n\
                     [mcp.servers.github.tools.\"get.issue\"]\ntitle = 'Issue'\nreadOnly = true\n\
                     [mcp.servers.files]\ncommand = ['npx', '-y', 'files']\nargs = ['.']\nenv = { A = 'B', C = 'secret:c' }\nenabled = false\n";
         let read = read(text);
@@ -402,6 +404,7 @@ mod tests {
         assert_eq!((github.timeout_ms, github.concurrency, github.untrusted), (Some(3_000), Some(2), false));
         assert_eq!((github.tools["get.issue"].read_only, github.pass_roots), (Some(true), true));
         assert_eq!(github.only.as_deref(), Some(&["get.issue".to_owned()][..]));
+        assert!(github.sampling && github.parts().iter().any(|(name, _)| name == "sampling"));
         let files = &read.mcp["files"];
         let McpLaunch::Command { argv, env, .. } = &files.launch else { panic!("a command") };
         let words: Vec<&str> = argv.iter().map(super::super::template::Template::as_str).collect();

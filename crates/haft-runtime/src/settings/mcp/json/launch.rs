@@ -98,7 +98,12 @@ fn texts(value: Option<&Value>, place: &Place) -> Result<Vec<(String, Template)>
         Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
         _ => None,
     };
-    let named = fields.iter().filter_map(|(name, value)| Some((name, text(value)?)));
+    // A variable alone is also written without brackets.
+    let bracketed = |text: String| match text.strip_prefix('$').filter(|name| haft_core::is_variable(name)) {
+        Some(name) => format!("${{{name}}}"),
+        None => text,
+    };
+    let named = fields.iter().filter_map(|(name, value)| Some((name, bracketed(text(value)?))));
     named.map(|(name, text)| Ok((name.clone(), template(&text, place)?))).collect()
 }
 
