@@ -16,6 +16,8 @@ use std::{
 
 /// Shortest start of a word that counts.
 const PREFIX_MIN_CHARS: usize = 4;
+/// Longest one that is looked for: each costs a look at all its characters.
+const PREFIX_MAX_CHARS: usize = 64;
 /// Most words of a query that are looked at; what follows is seldom about the tool.
 const QUERY_MAX_WORDS: usize = 400;
 /// A tool without a word of the query is found where it means as much the same.
@@ -244,7 +246,7 @@ impl ToolIndex {
             }
         }
         for word in counts.keys() {
-            for (end, _) in word.char_indices().skip(PREFIX_MIN_CHARS) {
+            for (end, _) in word.char_indices().take(PREFIX_MAX_CHARS).skip(PREFIX_MIN_CHARS) {
                 let start = word.get(..end).unwrap_or_default();
                 if self.terms.get(start).is_some_and(|term| term.in_names) {
                     also(start.to_owned(), self.weights.prefix);
