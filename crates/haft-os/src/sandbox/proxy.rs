@@ -54,6 +54,8 @@ pub(crate) fn variables(hosts: &[String]) -> Vec<(String, String)> {
     };
     let direct = OWN.into_iter().filter(|own| !is_outside(own)).collect::<Vec<_>>().join(",");
     all.extend(["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), direct.clone())));
+    // Node looks for the others only where it is told to, from 22.21 and 24 on.
+    all.push(("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned()));
     all
 }
 
