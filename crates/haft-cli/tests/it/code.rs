@@ -216,6 +216,7 @@ fn a_failure_names_the_tool_and_the_scripts_own_line() {
     let failed = bad(&place, "let a = 1;\nlet b = ;\n");
     assert!(failed.contains("SyntaxError") && failed.contains("at line 2: let b = ;"), "{failed}");
     assert!(bad(&place, "throw { a: 1 }").contains("the script threw { a: 1 }"));
+    assert!(bad(&place, "throw () => 1").starts_with("the script threw [Function]"));
     assert!(bad(&place, "await new Promise(() => {})").contains("waits for something that never comes"));
     code(&place, "  ").with(2);
 }

@@ -143,7 +143,7 @@
     const isMemory = isOfMemory(error);
     const text = isMemory ? (error === null && native.throwsNull() ? "the script threw null, or it was " : "") + native.memory
       : message === null ? "the script threw " + show(error) : withInner(error, message);
-    return '{"name":' + json(isMemory ? null : name) + ',"text":' + json(slice(text, 0, FAULT_MAX)) +
+    return '{"name":' + json(isMemory || message === null ? null : name) + ',"text":' + json(slice(text, 0, FAULT_MAX)) +
       ',"tool":' + json(part("tool")) + ',"kind":' + json(part("kind")) +
       ',"place":' + native.where(stack === null ? "" : stack) + "}";
   }
