@@ -267,6 +267,7 @@ mod tests {
         assert_eq!(direct(&["example.org"]), "localhost,127.0.0.1,::1");
         assert_eq!(direct(&["127.0.0.1:8080", "*.example.org"]), "localhost,::1");
         assert_eq!(direct(&["LOCALHOST:1", "[::1]:2", "127.0.0.1:3"]), "");
+        assert!(variables(&[]).iter().any(|(name, value)| name == "NODE_USE_ENV_PROXY" && value == "1"));
     }
 
     /// What the proxy sends on to a server that answers nothing, and what it answers itself.
