@@ -216,6 +216,11 @@ fn a_failure_names_the_tool_and_the_scripts_own_line() {
     let failed = bad(&place, "let a = 1;\nlet b = ;\n");
     assert!(failed.contains("SyntaxError") && failed.contains("at line 2: let b = ;"), "{failed}");
     assert!(bad(&place, "throw { a: 1 }").contains("the script threw { a: 1 }"));
+    assert!(bad(&place, "throw () => 1").starts_with("the script threw [Function]"));
+    assert!(
+        bad(&place, "async () => { await tools.glob({ pattern: '*' }) }")
+            .contains("is a function, and nobody calls it")
+    );
     assert!(bad(&place, "await new Promise(() => {})").contains("waits for something that never comes"));
     code(&place, "  ").with(2);
 }
@@ -362,6 +367,12 @@ fn what_a_script_may_use_is_bounded() {
     assert!(failed.contains("returned 999, more than 1000 together"), "{failed}");
     let failed = bad(&place, "'y'.repeat(20000000)");
     assert!(failed.contains("16 MiB"), "{failed}");
+    let deep = "let deep = 1; for (let n = 0; n < 500; n++) deep = [deep];";
+    let failed = bad(&place, &format!("{deep}\ndeep"));
+    assert!(failed.contains("the script's result is nested too deep"), "{failed}");
+    let caught = "try { await tools.read({ path: deep }) } catch (error) { said = error.message }\nsaid";
+    let said = good(&place, &format!("let said = '';\n{deep}\n{caught}"));
+    assert!(said.contains("the input is nested too deep"), "{said}");
     let failed = bad(&place, "for (let n = 0; n < 2000; n++) setTimeout(() => {}, 1e6)");
     assert!(failed.contains("1000 timers"), "{failed}");
 }

@@ -54,6 +54,8 @@ pub(crate) fn variables(hosts: &[String]) -> Vec<(String, String)> {
     };
     let direct = OWN.into_iter().filter(|own| !is_outside(own)).collect::<Vec<_>>().join(",");
     all.extend(["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), direct.clone())));
+    // Node looks for the others only where it is told to, from 22.21 and 24 on.
+    all.push(("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned()));
     all
 }
 
@@ -265,6 +267,7 @@ mod tests {
         assert_eq!(direct(&["example.org"]), "localhost,127.0.0.1,::1");
         assert_eq!(direct(&["127.0.0.1:8080", "*.example.org"]), "localhost,::1");
         assert_eq!(direct(&["LOCALHOST:1", "[::1]:2", "127.0.0.1:3"]), "");
+        assert!(variables(&[]).iter().any(|(name, value)| name == "NODE_USE_ENV_PROXY" && value == "1"));
     }
 
     /// What the proxy sends on to a server that answers nothing, and what it answers itself.

@@ -19,7 +19,7 @@ use std::{
 
 /// Shortest start of a word that counts.
 const PREFIX_MIN_CHARS: usize = 4;
-/// A longer beginning of a word isn't looked for.
+/// Longest one that is looked for: each costs a look at all its characters.
 const PREFIX_MAX_CHARS: usize = 64;
 /// Most words of a query that are looked at; what follows is seldom about the tool.
 const QUERY_MAX_WORDS: usize = 400;

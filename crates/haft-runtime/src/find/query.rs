@@ -2,10 +2,10 @@
 
 use super::words::split;
 
-/// What of a query is looked at; the work grows with it, and a question is a line or two.
-const LOOKED_AT_MAX_BYTES: usize = 4 * 1024;
+/// A longer query is read as far as this: it comes from models and scripts, and each of its words is looked up.
+const QUERY_MAX_BYTES: usize = 8 * 1024;
 
-/// A query, read: its first 4 KiB.
+/// A query, read.
 ///
 /// `select:a,b` names tools. Otherwise words; `+word` must be in a tool, `source:name` keeps the tools of one source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,10 +21,10 @@ pub struct Query {
 }
 
 impl Query {
-    /// Reads a query. Every text is one.
+    /// Reads a query. Every text is one; of a longer one than 8 KiB its beginning.
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
-        let text = text.get(..text.floor_char_boundary(LOOKED_AT_MAX_BYTES)).unwrap_or_default();
+        let text = text.get(..text.floor_char_boundary(QUERY_MAX_BYTES)).unwrap_or_default();
         if let Some(names) = text.strip_prefix("select:") {
             let names = names.split([',', ' ', '\n']).map(str::trim).filter(|name| !name.is_empty());
             return Self { select: names.map(str::to_owned).collect(), ..Self::default() };
@@ -35,7 +35,11 @@ impl Query {
             if let Some(source) = word.strip_prefix("source:").filter(|source| !source.is_empty()) {
                 query.source = Some(source.to_lowercase());
             } else if let Some(required) = word.strip_prefix('+').filter(|word| !split(word).is_empty()) {
-                query.required.extend(split(required));
+                for part in split(required) {
+                    if !query.required.contains(&part) {
+                        query.required.push(part);
+                    }
+                }
                 rest.push(required);
             } else {
                 rest.push(word);
@@ -61,7 +65,7 @@ mod tests {
         {
             let query = Query::parse(&text);
             let kept = query.text.len() + query.select.iter().map(String::len).sum::<usize>();
-            assert!((1..=LOOKED_AT_MAX_BYTES).contains(&kept), "{kept}");
+            assert!((1..=QUERY_MAX_BYTES).contains(&kept), "{kept}");
         }
     }
 
@@ -76,5 +80,14 @@ mod tests {
         assert_eq!(Query::parse("select:read, git_log").select, ["read", "git_log"]);
         assert!(Query::parse(" + - … ").is_empty() && !Query::parse("source:x").is_empty());
         assert!(Query::parse("").is_empty());
+        assert_eq!(Query::parse("+issue +issues +issue").required, ["issue", "issues"]);
+    }
+
+    #[test]
+    fn a_query_without_end_is_read_as_far_as_it_says_something() {
+        let query = Query::parse(&"ä".repeat(1 << 20));
+        assert_eq!(query.text.len(), QUERY_MAX_BYTES);
+        let names = format!("select:{}", "a,".repeat(1 << 20));
+        assert!(Query::parse(&names).select.len() <= QUERY_MAX_BYTES);
     }
 }

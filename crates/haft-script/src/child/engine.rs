@@ -341,7 +341,7 @@ fn native<'js>(ctx: &Ctx<'js>, around: &Around) -> rquickjs::Result<Object<'js>>
     let Around { places, throws_null, no_memory, random } = around.clone();
     let native = Object::new(ctx.clone())?;
     let began = Instant::now();
-    native.set("send", Function::new(ctx.clone(), |text: String| line::say(&text))?)?;
+    native.set("send", Function::new(ctx.clone(), |text: String| line::offer(&text))?)?;
     native.set("now", Function::new(ctx.clone(), move || began.elapsed().as_secs_f64() * 1_000.0)?)?;
     native.set("random", Function::new(ctx.clone(), move || hex(random))?)?;
     let parts = |href: String, part: String, value: String| url::parts(&href, &part, &value);

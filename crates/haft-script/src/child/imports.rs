@@ -1,7 +1,7 @@
 //! What a module imports from outside its folder, where there is nothing: of packages only the wrappers are to be had that
 //! tool authors write around their definitions.
 
-use oxc_ast::ast::{ImportDeclaration, ImportDeclarationSpecifier};
+use oxc_ast::ast::{ImportDeclaration, ImportDeclarationSpecifier, Statement, StringLiteral};
 
 /// The wrappers. One that is the default of a package is known by its name in the module.
 const WRAPPERS: [&str; 4] = ["tool", "buildTool", "defineTool", "defineExtension"];
@@ -16,9 +16,23 @@ pub(super) fn is_outside(name: &str) -> bool {
     OUTSIDE.iter().any(|scheme| name.starts_with(scheme))
 }
 
-/// What is wrong with an import; nothing, where it is of a file beside the module, or of wrappers alone.
-pub(super) fn refusal(import: &ImportDeclaration<'_>) -> Option<String> {
-    let name = import.source.value.to_string();
+/// What is wrong with a statement that imports or hands on; nothing, where that is of a file beside the module, or of
+/// wrappers alone.
+pub(super) fn refusal(statement: &Statement<'_>) -> Option<String> {
+    match statement {
+        Statement::ImportDeclaration(import) => of(&import.source, are_wrappers(import)),
+        Statement::ExportFromDeclaration(export) => {
+            let is_wrapper = |name: String| WRAPPERS.contains(&name.as_str());
+            of(&export.source, export.specifiers.iter().all(|one| is_wrapper(one.local.to_string())))
+        }
+        // Without a name it hands on what is there: of a package of types that is nothing, and nobody misses it.
+        Statement::ExportAllDeclaration(export) => of(&export.source, export.exported.is_none()),
+        _ => None,
+    }
+}
+
+fn of(source: &StringLiteral<'_>, are_wrappers: bool) -> Option<String> {
+    let name = source.value.to_string();
     if name.starts_with('.') {
         return None;
     }
@@ -28,15 +42,19 @@ pub(super) fn refusal(import: &ImportDeclaration<'_>) -> Option<String> {
     if name.starts_with('/') || name.starts_with("file:") {
         return Some(format!("{name} isn't in the module's folder; import a file of it, as \"./data.json\""));
     }
-    let are_wrappers = import.specifiers.as_ref().is_some_and(|all| {
-        all.iter().all(|one| imported(one).is_some_and(|name| WRAPPERS.contains(&&*name)))
-    });
     (!are_wrappers).then(|| {
         format!(
             "there is no package \"{name}\" here; use what ctx lends and files of the module's folder, or a tool.json with \
              \"runtime\": \"node\""
         )
     })
+}
+
+fn are_wrappers(import: &ImportDeclaration<'_>) -> bool {
+    import
+        .specifiers
+        .as_ref()
+        .is_some_and(|all| all.iter().all(|one| imported(one).is_some_and(|name| WRAPPERS.contains(&&*name))))
 }
 
 /// What is asked of a package; none where it is all of it.

@@ -12,6 +12,8 @@ use std::{
     },
 };
 
+/// How many lists and objects may lie in one another: who reads the line takes few more.
+const DEPTH_MAX: usize = 100;
 /// A longer order isn't one.
 const ORDER_MAX_BYTES: u64 = 64 << 20;
 
@@ -81,6 +83,37 @@ pub(super) fn listen(orders: &SyncSender<Incoming>, stopper: &Stopper) -> ! {
     }
 }
 
+/// Says one line of the script's; gives why not, and nothing where it did.
+pub(super) fn offer(line: &str) -> &'static str {
+    if is_too_deep(line) {
+        "nested too deep: 100 lists and objects in one another are the most that leaves a script"
+    } else if say(line) {
+        ""
+    } else {
+        "too long: 16 MiB is the most that leaves a script at once"
+    }
+}
+
+fn is_too_deep(line: &str) -> bool {
+    let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
+    for byte in line.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_text,
+            b'"' => is_text = !is_text,
+            b'[' | b'{' if !is_text => {
+                depth = depth.saturating_add(1);
+                if depth > DEPTH_MAX {
+                    return true;
+                }
+            }
+            b']' | b'}' if !is_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
 /// Says one line, where it isn't too long; whether it did. Waits while haft reads nothing; where haft is gone, the child
 /// is too.
 pub(super) fn say(line: &str) -> bool {
@@ -143,6 +176,16 @@ fn half(text: &str) -> Option<Half> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nesting_counts_outside_of_texts_only() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(!is_too_deep(&nested(DEPTH_MAX)) && is_too_deep(&nested(DEPTH_MAX + 1)));
+        assert!(!is_too_deep(&"[{},[]],".repeat(1_000)));
+        let text = serde_json::to_string(&format!("\\\"{}", nested(1_000))).unwrap();
+        assert!(!is_too_deep(&text), "{text}");
+        assert!(is_too_deep(&format!("[{text},{}]", nested(DEPTH_MAX))));
+    }
 
     #[test]
     fn halves_that_stand_alone_are_mended_and_nothing_else() {

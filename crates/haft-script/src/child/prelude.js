@@ -32,7 +32,6 @@
   const INNER_MAX = 3;
   const UNHEARD_MAX = 1000;
   const TOLD_MAX = 5;
-  const TOO_LONG = "16 MiB is the most that leaves a script at once";
 
   // ---------------------------------------------------------------------------------------------- messages
 
@@ -99,9 +98,10 @@
     return inner === "" ? message : message === "" ? inner : message + " (" + inner + ")";
   }
 
-  /** Sends something; throws where it is too long. */
+  /** Sends something; throws where it is too long or nested too deep. */
   function sent(text, what) {
-    if (!send(text)) throw new RangeError(what + " is too long: " + TOO_LONG);
+    const why = send(text);
+    if (why !== "") throw new RangeError(what + " is " + why);
   }
 
   function log(level, text) {
@@ -143,7 +143,7 @@
     const isMemory = isOfMemory(error);
     const text = isMemory ? (error === null && native.throwsNull() ? "the script threw null, or it was " : "") + native.memory
       : message === null ? "the script threw " + show(error) : withInner(error, message);
-    return '{"name":' + json(isMemory ? null : name) + ',"text":' + json(slice(text, 0, FAULT_MAX)) +
+    return '{"name":' + json(isMemory || message === null ? null : name) + ',"text":' + json(slice(text, 0, FAULT_MAX)) +
       ',"tool":' + json(part("tool")) + ',"kind":' + json(part("kind")) +
       ',"place":' + native.where(stack === null ? "" : stack) + "}";
   }
@@ -394,10 +394,11 @@
 
   function start(entry) {
     open++;
-    if (send('{"say":"ask","id":' + entry.id + "," + entry.text + "}")) return;
+    const why = send('{"say":"ask","id":' + entry.id + "," + entry.text + "}");
+    if (why === "") return;
     open--;
     delete asked[entry.id];
-    refused(entry, "the input is too long: " + TOO_LONG);
+    refused(entry, "the input is " + why);
   }
 
   function answer(order) {
@@ -874,6 +875,7 @@
 
   function finished(value) {
     try {
+      if (typeof value === "function") throw new TypeError("the script's result is a function, and nobody calls it: write (async () => { … })()");
       const text = value === undefined ? "null" : encoded(value, "the script's result");
       sent('{"say":"done","id":0,"value":' + text + ',"isNothing":' + (value === undefined) + ',"rest":' + rest() + "}",
         "the script's result");

@@ -168,10 +168,8 @@ fn strip(source: &str, path: &str, form: Form) -> Result<Stripped, Fault> {
     if form == Form::Module {
         // Behind the types, whose imports are gone.
         for statement in &program.body {
-            if let Statement::ImportDeclaration(import) = statement
-                && let Some(text) = imports::refusal(import)
-            {
-                return Err(Fault { name: None, ..fault(text, source, path, at(import.span.start)) });
+            if let Some(text) = imports::refusal(statement) {
+                return Err(Fault { name: None, ..fault(text, source, path, at(statement.span().start)) });
             }
         }
     }

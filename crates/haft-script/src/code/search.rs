@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 /// How many tools are found at most.
 const FOUND_MAX: usize = 10;
+/// No tool has a longer name; one that a script makes up may be as long as its memory, and is told in errors.
+const NAME_MAX_BYTES: usize = 200;
 
 /// The tools that fit some words, the best first.
 pub(crate) fn found(session: &dyn SessionView, tools: &[(Arc<str>, Arc<Spec>)], words: &str) -> Value {
@@ -23,7 +25,12 @@ pub(crate) fn called(tools: &[(Arc<str>, Arc<Spec>)], parts: &[String]) -> Strin
     let ways = ["__", "_", "."].map(|between| parts.join(between));
     let known = ways.iter().find(|name| is_known(name));
     let [first, ..] = &ways;
-    known.unwrap_or(first).clone()
+    match known {
+        None if first.len() > NAME_MAX_BYTES => {
+            format!("{}…", first.get(..first.floor_char_boundary(NAME_MAX_BYTES)).unwrap_or_default())
+        }
+        _ => known.unwrap_or(first).clone(),
+    }
 }
 
 /// One tool in full; a text that says so where there is none.
@@ -84,6 +91,8 @@ mod tests {
         assert_eq!(called(&tools(), &parts("find node")), "find_node");
         assert_eq!(called(&tools(), &parts("x")), "x");
         assert_eq!(called(&tools(), &parts("a b")), "a__b");
+        let long = called(&tools(), &["ä".repeat(1 << 20)]);
+        assert!(long.ends_with("ä…") && long.len() < 2 * NAME_MAX_BYTES, "{} bytes", long.len());
     }
 
     #[test]

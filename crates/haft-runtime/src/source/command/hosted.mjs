@@ -82,8 +82,18 @@ function described(error) {
   const place = frames.map(behind).find((rest) => rest !== undefined)?.match(/^[^?:)]+[^:)]*:\d+/)?.[0]
     ?? (position ? `${path.relative(process.cwd(), String(position.file))}:${position.line}` : undefined);
   const inner = errors.slice(0, 3).map((one) => one?.message ?? show(one)).join("; ");
-  const message = [error.message ?? show(error), inner].filter((one) => one !== "").join(": ");
+  const message = [error.message ?? show(error), inner, whyNot(error)].filter((one) => one !== "").join(": ");
   return `${name}${message}${place ? ` (at ${place})` : ""}`;
+}
+
+/** Why something couldn't be fetched, of which Node and Deno say no more than that. */
+function whyNot({ message, cause }) {
+  if (message !== "fetch failed" || typeof cause !== "object" || cause === null) return "";
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  const usesProxies = about.runtime !== "node" || major >= 24 || (major === 22 && minor >= 21);
+  const hint = process.env.HTTP_PROXY === undefined || usesProxies ? ""
+    : ", and this Node's fetch doesn't take the proxy to the hosts that the sandbox allows; use Node 22.21 or newer";
+  return `${cause.message || cause.code || show(cause)}${hint}`;
 }
 
 /** Where an error came from. Node says of a syntax error only what it says when it reads the file by itself. */
