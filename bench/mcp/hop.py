@@ -20,8 +20,6 @@ A cell is the median over the rounds. Standard library only; Linux only, for /pr
 
 import argparse
 import json
-import shlex
-import statistics
 import sys
 import time
 
@@ -36,21 +34,8 @@ WANTED_READY_MS = 20.0
 WANTED_MIB = 20e6 / 2**20
 
 
-class Way:
-    """A way to the server, with what was measured of it."""
-
-    def __init__(self, name, tool, command):
-        self.name = name
-        self.tool = tool
-        self.command = shlex.split(command)
-        self.figures = {}
-
-    def note(self, **figures):
-        for key, value in figures.items():
-            self.figures.setdefault(key, []).append(value)
-
-    def median(self, key):
-        return statistics.median(self.figures[key])
+class Way(stdio.Measured):
+    """A way to the server."""
 
     def start(self, options):
         return stdio.Server(self.command, "legacy", "2025-11-25", options.cwd)

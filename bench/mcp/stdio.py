@@ -224,13 +224,12 @@ def flood(server, calls):
     return threading.Thread(target=server.process.stdin.write, args=(data,), daemon=True), places
 
 
-class Subject:
-    """A server as it was named on the command line, with what was measured of it."""
+class Measured:
+    """A server, or a way to one, as it was named on the command line, with what was measured of it."""
 
-    def __init__(self, name, tool, arguments, command):
+    def __init__(self, name, tool, command):
         self.name = name
         self.tool = tool
-        self.arguments = json.loads(arguments)
         self.command = shlex.split(command)
         self.figures = {}
 
@@ -240,6 +239,14 @@ class Subject:
 
     def median(self, key):
         return statistics.median(self.figures[key])
+
+
+class Subject(Measured):
+    """A server, with the arguments of the call that is measured."""
+
+    def __init__(self, name, tool, arguments, command):
+        super().__init__(name, tool, command)
+        self.arguments = json.loads(arguments)
 
     def round(self, options):
         for _ in range(options.starts):

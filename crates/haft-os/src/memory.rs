@@ -66,11 +66,21 @@ mod tests {
         }
     }
 
+    /// How much of files is in this process's memory.
+    fn mapped_kib() -> usize {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("RssFile:")).unwrap();
+        line.split_ascii_whitespace().next().unwrap().parse().unwrap()
+    }
+
     #[test]
     fn a_program_goes_on_without_what_was_unmapped() {
         let kept: Vec<String> = (0..10_000).map(|number| format!("text {number}")).collect();
+        let before = mapped_kib();
         trim();
         unmap_start();
+        let after = mapped_kib();
+        assert!(after < before, "{before} KiB of files were mapped, and then {after}");
         assert_eq!(kept.iter().map(String::len).sum::<usize>(), 88_890);
     }
 }

@@ -30,6 +30,23 @@ use tokio::sync::watch;
 
 type Hook = Box<dyn FnOnce() + Send>;
 
+/// What a session sees, and of what.
+#[derive(Clone)]
+struct Selected {
+    /// The catalogue's snapshot.
+    from: Arc<Snapshot>,
+    /// The session's own part of it.
+    snapshot: Arc<Snapshot>,
+}
+
+impl Selected {
+    fn of(catalogue: &Catalogue, tools: &ToolSet) -> Self {
+        let from = catalogue.snapshot();
+        let snapshot = Arc::new(from.select(tools));
+        Self { from, snapshot }
+    }
+}
+
 /// One conversation.
 pub struct Session {
     /// Its id.
@@ -38,9 +55,7 @@ pub struct Session {
     catalogue: Catalogue,
     tools: ToolSet,
     deferral: Deferring,
-    snapshot: Mutex<Arc<Snapshot>>,
-    /// The catalogue's snapshot that it was taken from.
-    selected_of: Mutex<Option<Arc<Snapshot>>>,
+    selected: Mutex<Selected>,
     policy: watch::Sender<Arc<Policy>>,
     approver: Arc<dyn Approver>,
     grants: Option<Arc<dyn Grants>>,
@@ -109,8 +124,7 @@ impl Session {
         policy.marks = Self::known_marks(&past.state);
         let session = Arc::new(Self {
             id: setup.id.as_str().into(),
-            snapshot: Mutex::new(Arc::new(setup.catalogue.snapshot().select(&setup.tools))),
-            selected_of: Mutex::new(None),
+            selected: Mutex::new(Selected::of(&setup.catalogue, &setup.tools)),
             parent: setup.parent,
             catalogue: setup.catalogue,
             tools: setup.tools,
@@ -178,25 +192,21 @@ impl Session {
 
     /// The snapshot of the request being made.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::clone(&lock(&self.snapshot))
+        Arc::clone(&lock(&self.selected).snapshot)
     }
 
     /// Takes a new snapshot, for the next request. A host leaves out what [`Session::denies`] whole.
     pub fn refresh(&self) -> Arc<Snapshot> {
-        let all = self.catalogue.snapshot();
-        {
-            // Most calls come between two changes, and making a snapshot takes longer than a look whether it is due.
-            let selected_of = lock(&self.selected_of);
-            let now = lock(&self.snapshot);
-            if selected_of.as_ref().is_some_and(|before| Arc::ptr_eq(before, &all))
-                && all.selects(&self.tools, &now)
-            {
-                return Arc::clone(&now);
-            }
+        let from = self.catalogue.snapshot();
+        let before = lock(&self.selected).clone();
+        // Most calls come between two changes, and making a snapshot takes longer than a look whether it is due. No lock is
+        // held meanwhile: whether a tool is enabled is said by its own code.
+        if Arc::ptr_eq(&before.from, &from) && from.selects(&self.tools, &before.snapshot) {
+            return before.snapshot;
         }
-        let snapshot = Arc::new(all.select(&self.tools));
-        *lock(&self.selected_of) = Some(all);
-        let before = std::mem::replace(&mut *lock(&self.snapshot), Arc::clone(&snapshot));
+        let snapshot = Arc::new(from.select(&self.tools));
+        let now = Selected { from, snapshot: Arc::clone(&snapshot) };
+        let before = std::mem::replace(&mut *lock(&self.selected), now).snapshot;
         if !before.has_same_offers(&snapshot) {
             self.bus.publish(|| Event::ToolsChanged { count: snapshot.offers().count() });
         }
