@@ -163,26 +163,28 @@ async fn what_is_no_message_is_answered_and_ends_nothing() {
     assert_eq!(peer.call(8, "sum", json!({"n": 1})).await["isError"], false);
 }
 
+/// A client of the older era whose call 1 runs until it is cancelled, and what tells of that.
+async fn waiting(harness: &Harness) -> (Peer, Arc<Notify>) {
+    let (running, cancelled) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    harness.register(wait(&running, &cancelled));
+    let mut peer = Peer::legacy(harness).await;
+    peer.send(1, "tools/call", json!({"name": "wait"})).await;
+    timeout(PATIENCE, running.notified()).await.unwrap();
+    (peer, cancelled)
+}
+
 #[tokio::test]
 async fn an_id_in_use_is_refused() {
     let harness = Harness::new();
-    let (running, cancelled) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    harness.register(wait(&running, &cancelled));
-    let mut peer = Peer::legacy(&harness).await;
-    peer.send(1, "tools/call", json!({"name": "wait"})).await;
-    running.notified().await;
+    let (mut peer, _cancelled) = waiting(&harness).await;
     assert_eq!(peer.ask(1, "ping", json!({})).await["error"]["code"], -32_600);
 }
 
 #[tokio::test]
 async fn a_cancelled_call_ends_without_a_reply() {
     let harness = Harness::new();
-    let (running, cancelled) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    harness.register(wait(&running, &cancelled));
     harness.register(sum());
-    let mut peer = Peer::legacy(&harness).await;
-    peer.send(1, "tools/call", json!({"name": "wait"})).await;
-    timeout(PATIENCE, running.notified()).await.unwrap();
+    let (mut peer, cancelled) = waiting(&harness).await;
     peer.tell("notifications/cancelled", json!({"requestId": 1, "reason": "enough"})).await;
     timeout(PATIENCE, cancelled.notified()).await.unwrap();
     // The next lines are the replies to what follows.
@@ -193,11 +195,7 @@ async fn a_cancelled_call_ends_without_a_reply() {
 #[tokio::test]
 async fn a_cancel_of_nothing_ends_nothing() {
     let harness = Harness::new();
-    let (running, cancelled) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    harness.register(wait(&running, &cancelled));
-    let mut peer = Peer::legacy(&harness).await;
-    peer.send(1, "tools/call", json!({"name": "wait"})).await;
-    timeout(PATIENCE, running.notified()).await.unwrap();
+    let (mut peer, cancelled) = waiting(&harness).await;
     for params in [json!({"requestId": "1"}), json!({"requestId": 9}), json!({"requestId": {}}), json!({})] {
         peer.tell("notifications/cancelled", params).await;
     }
@@ -258,11 +256,7 @@ async fn what_was_piped_in_is_answered_after_the_end_of_input() {
 #[tokio::test(start_paused = true)]
 async fn the_end_of_input_cancels_what_runs_on() {
     let harness = Harness::new();
-    let (running, cancelled) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    harness.register(wait(&running, &cancelled));
-    let mut peer = Peer::legacy(&harness).await;
-    peer.send(1, "tools/call", json!({"name": "wait"})).await;
-    timeout(PATIENCE, running.notified()).await.unwrap();
+    let (peer, cancelled) = waiting(&harness).await;
     let Peer { output, mut input, server } = peer;
     drop(output);
     timeout(Duration::from_secs(60), cancelled.notified()).await.unwrap();
