@@ -221,3 +221,15 @@ fn hooks_hear_of_the_session_and_what_they_say_stands_in_the_instructions() {
     client.leave();
     assert_eq!(place.read("heard").as_deref(), Some("started\nended\n"));
 }
+
+#[test]
+fn a_name_that_leads_nowhere_inside_a_call_is_the_models_to_mend() {
+    let place = Place::new();
+    let mut client = Client::start(&place);
+    client.initialize();
+    let params = json!({"name": "tool_use", "arguments": {"tool": "raed"}});
+    let reply = client.request("tools/call", &params);
+    assert_eq!(reply["result"]["_meta"]["dev.haft/outcome"], "unknown", "{reply}");
+    assert_eq!(reply["result"]["isError"], true, "{reply}");
+    client.leave();
+}
