@@ -8,9 +8,8 @@ use serde_json::{Map, json};
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 /// How long calls may still work once the client has closed its side: a script that pipes its requests in and
-/// closes gets the answers that are soon had. No longer, since to most clients closing is leaving, and they wait for
-/// the server's end.
-pub(crate) const FINISH_TIMEOUT: Duration = Duration::from_millis(500);
+/// closes gets its answers.
+pub(crate) const FINISH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a call may take to end once it was cancelled after that.
 pub(crate) const END_TIMEOUT: Duration = Duration::from_secs(3);

@@ -32,7 +32,7 @@ pub(crate) async fn serve<R: AsyncRead + Unpin>(
             Err(error) => break Err(error),
         }
     };
-    // It may still read: what is soon finished is, the rest is cancelled, and all of it answered.
+    // It may still read: what it asked for is finished, within bounds.
     peer.leaving.cancel();
     tokio::select! {
         () = peer.idle() => {}

@@ -4,12 +4,13 @@
 //! answers line by line this is most of the time of an answer.
 
 use std::{
+    future::pending,
     io,
     os::fd::{AsFd, OwnedFd},
     os::unix::net::UnixStream as StdStream,
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
+    io::{AsyncRead, AsyncWrite, Interest},
     net::{UnixStream, unix::pipe},
 };
 
@@ -38,6 +39,24 @@ pub fn output() -> Box<dyn AsyncWrite + Send + Unpin> {
     match own().and_then(socket) {
         Ok(stream) => Box::new(stream),
         Err(_) => Box::new(tokio::io::stdout()),
+    }
+}
+
+/// Ends when nobody reads standard output any more; where it isn't a pipe, never. Must be called within a tokio runtime.
+///
+/// # Cancellation
+/// Nothing is lost when the future is dropped.
+pub fn output_gone() -> impl Future<Output = ()> {
+    let own = io::stdout().as_fd().try_clone_to_owned();
+    let pipe = own.and_then(pipe::Sender::from_owned_fd);
+    async move {
+        let is_gone = match &pipe {
+            Ok(pipe) => pipe.ready(Interest::ERROR).await.is_ok(),
+            Err(_) => false,
+        };
+        if !is_gone {
+            pending::<()>().await;
+        }
     }
 }
 

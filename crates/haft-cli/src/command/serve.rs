@@ -126,10 +126,13 @@ fn server(live: &Live, info: ServerInfo, fronts: Fronts) -> anyhow::Result<McpSe
 
 async fn over_stdio(server: McpServer, open: &mut Open, interrupts: &mut Interrupts) -> anyhow::Result<()> {
     let serving = server.serve(haft_os::standard::input(), haft_os::standard::output());
-    tokio::pin!(serving);
+    let gone = haft_os::standard::output_gone();
+    tokio::pin!(serving, gone);
     loop {
         tokio::select! {
             served = &mut serving => return Ok(served?),
+            // Nobody is left to hear what calls come to.
+            () = &mut gone => return Ok(()),
             () = open.hear() => {}
             () = interrupts.next() => return Ok(()),
         }
