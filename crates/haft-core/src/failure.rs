@@ -1,6 +1,6 @@
 //! A tool's failure as a value: what went wrong, what would fix it, and apart from that the operator's view.
 
-use crate::Output;
+use crate::{Outcome, Output};
 use serde::{Deserialize, Serialize};
 
 /// What kind of thing went wrong; decides the outcome and whether a retry can help.
@@ -45,13 +45,16 @@ pub struct Failure {
     /// What there was before it failed, shown to the model after the text.
     #[serde(skip)]
     pub partial: Option<Box<Output>>,
+    /// How the one call inside ended, where the call that made it ends just so; it counts before `kind`.
+    #[serde(skip)]
+    pub inner: Option<Box<Outcome>>,
 }
 
 impl Failure {
     /// A failure with a text for the model. Timeouts and missing services count as retryable.
     pub fn new(kind: FailureKind, text: impl Into<String>) -> Self {
         let retryable = matches!(kind, FailureKind::Timeout | FailureKind::Unavailable);
-        Self { kind, retryable, text: text.into(), diagnostic: None, partial: None }
+        Self { kind, retryable, text: text.into(), diagnostic: None, partial: None, inner: None }
     }
 
     /// The input can't be acted on.
@@ -90,6 +93,13 @@ impl Failure {
     #[must_use]
     pub fn with_partial(mut self, output: Output) -> Self {
         self.partial = Some(Box::new(output));
+        self
+    }
+
+    /// Has the call end as the one call that it made inside ended; one that completed changes nothing.
+    #[must_use]
+    pub fn with_inner(mut self, outcome: Outcome) -> Self {
+        self.inner = Some(Box::new(outcome));
         self
     }
 }

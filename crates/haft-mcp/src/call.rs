@@ -8,8 +8,9 @@ use serde_json::{Map, json};
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 /// How long calls may still work once the client has closed its side: a script that pipes its requests in and
-/// closes gets its answers.
-pub(crate) const FINISH_TIMEOUT: Duration = Duration::from_secs(10);
+/// closes gets the answers that are soon had. No longer, since to most clients closing is leaving, and they wait for
+/// the server's end.
+pub(crate) const FINISH_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How long a call may take to end once it was cancelled after that.
 pub(crate) const END_TIMEOUT: Duration = Duration::from_secs(3);
@@ -94,7 +95,8 @@ async fn run(office: &Office, exchange: &Exchange, call: Call) -> Result<String,
         tell(exchange, &id, &event);
     }
     match ended.outcome {
-        Outcome::Unknown => Err(Fault::invalid_params(ended.output.joined_text())),
+        // Where a call inside had a name that leads nowhere, the model that wrote it can mend it.
+        Outcome::Unknown if ended.owner.is_none() => Err(Fault::invalid_params(ended.output.joined_text())),
         _ => Ok(encode::ended(&ended, exchange.era(), &office.server)),
     }
 }

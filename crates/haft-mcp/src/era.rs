@@ -5,6 +5,8 @@ use serde_json::{Map, Value};
 
 /// Revisions that begin with a handshake, oldest first.
 pub(crate) const LEGACY_VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+/// The only one in which several messages may come at once.
+pub(crate) const BATCHING: &str = "2025-03-26";
 /// The one that is offered where a client wants another.
 pub(crate) const LATEST_LEGACY: &str = "2025-11-25";
 /// The revision without sessions, in which each request stands alone.

@@ -90,7 +90,9 @@ fn whole(number: f64) -> Option<i64> {
 pub(crate) fn parse(line: &str) -> Frame<'_> {
     if !line.starts_with('{') {
         let fault = match serde_json::from_str::<IgnoredAny>(line) {
-            Ok(_) => Fault::invalid_request("a message is one JSON object; there are no batches"),
+            Ok(_) => Fault::invalid_request(
+                "a message is one JSON object; arrays of them are of revision 2025-03-26 alone",
+            ),
             Err(error) => Fault::not_json(&error.to_string()),
         };
         return Frame::Fault { id: None, fault };

@@ -3,7 +3,7 @@
 //! ([`client`]).
 //!
 //! A message comes in raw (`lines`, `http`), is read as far as the protocol goes (`frame`, `params`, `era`) and gets its
-//! place before anything is spawned (`peer`, `place`). What works on it (`work`, `call`, `relay`, `listen`) answers by the
+//! place before anything is spawned (`peer`, `place`; several at once: `batch`). What works on it (`work`, `call`, `relay`, `listen`) answers by the
 //! way it came (`reach`) in the shape of its client's era (`encode`). A call that has questions is an `exchange`: the legacy
 //! era is asked meanwhile (`asks`), the modern one goes and comes back (`parked`, `about`, `seal`). JSON in, JSON out: nothing knows a
 //! typed model of the protocol, which would lose what it doesn't know.
@@ -14,6 +14,7 @@
 mod about;
 mod approver;
 mod asks;
+mod batch;
 mod call;
 mod canonical;
 mod changes;

@@ -9,7 +9,7 @@ use crate::{
     call::{self, Call},
     changes::Changes,
     encode,
-    era::{Era, negotiate},
+    era::{BATCHING, Era, negotiate},
     exchange::{Caller, Exchange},
     fault::Fault,
     frame::{Asked, Frame, Id},
@@ -107,6 +107,11 @@ impl Peer {
     /// The revision that was agreed on in a handshake.
     pub(crate) fn version(&self) -> Option<&'static str> {
         self.said().version
+    }
+
+    /// Whether it may send several messages at once.
+    pub(crate) fn takes_batches(&self) -> bool {
+        self.version() == Some(BATCHING)
     }
 
     /// The era of a message over stdio: of a request what it says itself, or what its method belongs to.

@@ -1,6 +1,7 @@
 //! One client over a pair of pipes.
 
 use crate::{
+    batch,
     call::{END_TIMEOUT, FINISH_TIMEOUT},
     era::Era,
     fault::Fault,
@@ -31,7 +32,7 @@ pub(crate) async fn serve<R: AsyncRead + Unpin>(
             Err(error) => break Err(error),
         }
     };
-    // It may still read: what it asked for is finished, within bounds.
+    // It may still read: what is soon finished is, the rest is cancelled, and all of it answered.
     peer.leaving.cancel();
     tokio::select! {
         () = peer.idle() => {}
@@ -67,6 +68,17 @@ fn take(peer: &Arc<Peer>, via: &Arc<dyn Reach>, line: &Line) {
             return via.close(Some(refusal(None, &Fault::not_json("a message is UTF-8"), Era::Legacy)));
         }
     };
+    if text.starts_with('[') && peer.takes_batches() {
+        match batch::take(peer, via, text, |frame| Ok(peer.era_of(frame))) {
+            Ok(works) => {
+                for work in works {
+                    tokio::spawn(work.perform());
+                }
+            }
+            Err(fault) => via.close(Some(refusal(None, &fault, Era::Legacy))),
+        }
+        return;
+    }
     let frame = parse(text);
     let era = peer.era_of(&frame);
     match peer.hear(&frame, via, era) {

@@ -603,13 +603,15 @@ async fn a_hundred_commands_stopped_anywhere_leave_nothing() {
         });
         for (number, time, command) in commands.collect::<Vec<_>>() {
             let cancel = Cancel::new();
-            let mut ignore = |_: Stdio, _: &[u8]| {};
+            let mut said = Vec::new();
+            let mut ignore = |_: Stdio, bytes: &[u8]| said.extend_from_slice(bytes);
             // Dropped, so that no grace passes.
             let ran = tokio::time::timeout(time, processes.run(command, &cancel, &mut ignore)).await;
             assert!(
                 ran.is_err(),
-                "{name}: command {number} ended by itself: {:?}",
-                ran.map(|ran| ran.map(|exit| exit.status))
+                "{name}: command {number} ended by itself: {:?}, saying {}",
+                ran.map(|ran| ran.map(|exit| exit.status)),
+                String::from_utf8_lossy(&said)
             );
         }
         let lives = || {

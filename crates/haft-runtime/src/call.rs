@@ -313,15 +313,18 @@ impl End {
         )
     }
 
-    pub(crate) fn failed(failure: Failure) -> Self {
-        let outcome = match failure.kind {
-            FailureKind::Cancelled => Outcome::Cancelled,
-            FailureKind::Timeout => Outcome::TimedOut,
-            kind => Outcome::Failed { kind },
+    pub(crate) fn failed(mut failure: Failure) -> Self {
+        let inner = failure.inner.take().filter(|inner| !inner.is_completed());
+        let outcome = match (inner, failure.kind) {
+            (Some(inner), _) => *inner,
+            (None, FailureKind::Cancelled) => Outcome::Cancelled,
+            (None, FailureKind::Timeout) => Outcome::TimedOut,
+            (None, kind) => Outcome::Failed { kind },
         };
-        let mut failure = failure;
         let output = with_text(failure.text.clone(), failure.partial.take().map(|partial| *partial));
-        Self { outcome, output, failure: Some(failure) }
+        // A call that was refused has no failure beside its text, whether it was refused itself or the one inside.
+        let is_refused = matches!(outcome, Outcome::Denied { .. } | Outcome::Invalid | Outcome::Unknown);
+        Self { outcome, output, failure: (!is_refused).then_some(failure) }
     }
 
     /// From what the run came to; `left` is what its captures held when it was left behind.

@@ -109,6 +109,8 @@ impl App {
                     folder.clone_from(&at);
                 }
                 match all.get(&name) {
+                    // Kept off on purpose, whoever names it.
+                    Some(known) if !known.enabled => {}
                     Some(known) => problems.push(passed_over(&name, &setting, known)),
                     None => drop(all.insert(name, setting)),
                 }

@@ -2,6 +2,8 @@
 //!
 //! Keeps the invariant "what came with a workspace stays there, and waits to be approved".
 
+mod off;
+
 use super::settings_file::SettingsFile;
 use crate::{app::App, print, status::Status, terminal::clean, trouble::Trouble};
 use haft_os::host;
@@ -25,7 +27,7 @@ const IN_HOME: [(&str, &str, ServerListForm); 7] = [
     ("Gemini", ".gemini/settings.json", ServerListForm::Json),
     ("Claude Desktop", ".config/Claude/claude_desktop_config.json", ServerListForm::Json),
 ];
-/// Where they keep them in a workspace. haft reads `.mcp.json` itself.
+/// Where they keep them in a workspace. haft reads `.mcp.json` itself; what is off there is found apart.
 const IN_WORKSPACE: [(&str, &str, ServerListForm); 5] = [
     ("Codex", ".codex/config.toml", ServerListForm::Toml),
     ("opencode", "opencode.json", ServerListForm::Json),
@@ -46,7 +48,7 @@ pub(super) struct ImportFlags {
 
 /// A server that was found.
 struct Found {
-    tool: String,
+    tool: &'static str,
     name: String,
     setting: McpSetting,
     /// Names of variables whose values stand in the list, and have no place in settings.
@@ -71,9 +73,9 @@ enum Fate {
 /// A file can't be read or written.
 pub(super) fn import(app: &App, flags: &ImportFlags) -> anyhow::Result<Status> {
     let mut problems = Vec::new();
-    let mut found: Vec<Found> = Vec::new();
     let files =
         Files { own: SettingsFile::of(app, Scope::User)?, here: SettingsFile::of(app, Scope::Local)? };
+    let mut finds = Finds { app, files: &files, found: Vec::new() };
     for ListAt { tool, path, form, scope } in lists(app, flags.from.as_deref()) {
         let Some(bytes) = host::read_file(&path, FILE_MAX_BYTES)? else {
             if flags.from.is_some() {
@@ -90,15 +92,15 @@ pub(super) fn import(app: &App, flags: &ImportFlags) -> anyhow::Result<Status> {
         let list = server_list(&source, form, &app.place);
         problems.extend(list.problems.iter().map(ToString::to_string));
         for (name, setting) in list.servers {
-            // Also one that can't be used as it is written there.
-            let is_known = app.settings.mcp.contains_key(&name)
-                || found.iter().any(|one| one.name == name)
-                || files.of(scope).server(&name)?.is_some();
-            let fate = if is_known { Fate::Known } else { Fate::New };
-            let written_out = written_out(&setting);
-            found.push(Found { tool: tool.to_owned(), name, setting, written_out, scope, fate });
+            finds.take((tool, scope), name, setting)?;
         }
     }
+    if flags.from.is_none() {
+        for (name, setting) in off::servers(app, &mut problems)? {
+            finds.take(("Claude Code", Scope::Local), name, setting)?;
+        }
+    }
+    let found = finds.found;
     if flags.write {
         for one in found.iter().filter(|one| one.fate == Fate::New) {
             let entry = McpEntry { name: one.name.clone(), setting: one.setting.clone() };
@@ -114,6 +116,32 @@ pub(super) fn import(app: &App, flags: &ImportFlags) -> anyhow::Result<Status> {
     }
     tell(&found, &problems, &files, flags.write);
     Ok(Status::Completed)
+}
+
+/// What was found so far.
+struct Finds<'a> {
+    app: &'a App,
+    files: &'a Files,
+    found: Vec<Found>,
+}
+
+impl Finds<'_> {
+    /// Takes one in, found at a tool for the settings of a scope.
+    fn take(
+        &mut self,
+        (tool, scope): (&'static str, Scope),
+        name: String,
+        setting: McpSetting,
+    ) -> anyhow::Result<()> {
+        // Also one that can't be used as it is written there.
+        let is_known = self.app.settings.mcp.contains_key(&name)
+            || self.found.iter().any(|one| one.name == name)
+            || self.files.of(scope).server(&name)?.is_some();
+        let fate = if is_known { Fate::Known } else { Fate::New };
+        let written_out = written_out(&setting);
+        self.found.push(Found { tool, name, setting, written_out, scope, fate });
+        Ok(())
+    }
 }
 
 /// The settings that servers go to.
@@ -185,6 +213,7 @@ fn object(found: &Found, files: &Files) -> Value {
         "tool": found.tool,
         "from": found.setting.origin,
         "launch": parts,
+        "enabled": found.setting.enabled,
         "new": found.fate == Fate::New,
         "setYourself": found.written_out,
     })
@@ -194,6 +223,9 @@ fn object(found: &Found, files: &Files) -> Value {
 fn shown_parts(found: &Found) -> Vec<(String, String)> {
     let setting = &found.setting;
     let mut parts = setting.parts();
+    if !setting.enabled {
+        parts.push(("state".to_owned(), "switched off".to_owned()));
+    }
     parts.extend(setting.only.iter().map(|only| ("only the tools".to_owned(), only.join(", "))));
     let off = setting.tools.iter().filter(|(_, tool)| tool.enabled == Some(false));
     parts.extend(off.map(|(tool, _)| ("without the tool".to_owned(), tool.clone())));
@@ -243,7 +275,7 @@ fn tell(found: &[Found], problems: &[String], files: &Files, is_written: bool) {
         return;
     }
     print::line("look at them with: haft mcp list");
-    if new.any(|one| one.scope.is_in_workspace()) {
+    if new.any(|one| one.scope.is_in_workspace() && one.setting.enabled) {
         print::line("those that came with the workspace wait for: haft mcp approve NAME");
     }
 }

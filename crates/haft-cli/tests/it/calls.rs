@@ -74,13 +74,15 @@ fn the_object_has_exactly_the_fields_of_the_contract() {
 #[test]
 fn each_way_to_end_has_its_status() {
     let place = with_file();
-    let cases: [(&[&str], i32, &str); 6] = [
+    let inner = r#"{"tool":"write","input":{"path":"b.txt","content":"x"}}"#;
+    let cases: [(&[&str], i32, &str); 7] = [
         (&["call", "--json", "read", r#"{"path":"a.txt"}"#], 0, "completed"),
         (&["call", "--json", "read", r#"{"path":"missing.txt"}"#], 1, "failed"),
         (&["call", "--json", "read", r#"{"path":"#], 2, "invalid"),
         (&["call", "--json", "read", "{}"], 2, "invalid"),
         (&["call", "--json", "raed", "{}"], 2, "unknown"),
         (&["call", "--json", "write", r#"{"path":"b.txt","content":"x"}"#], 3, "denied"),
+        (&["call", "--json", "tool_use", inner], 3, "denied"),
     ];
     for (words, status, outcome) in cases {
         let object = place.run(words).with(status).json();

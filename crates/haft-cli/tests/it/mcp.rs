@@ -294,6 +294,34 @@ fn servers_of_the_workspaces_lists_stay_there_and_wait_for_approval() {
 }
 
 #[test]
+fn servers_that_claude_code_keeps_off_stay_off() {
+    let place = with_list(&["here"]);
+    let choices = json!({"enabledMcpjsonServers": ["sh"], "disabledMcpjsonServers": ["sh"]});
+    place.write(".claude/settings.local.json", &choices.to_string());
+    let workspace = place.workspace();
+    let here = workspace.to_str().unwrap();
+    let own = json!({"mcpServers": {"one": {"command": "sh"}}, "disabledMcpServers": ["one"]});
+    let list = json!({"mcpServers": {"all": {"command": "sh"}}, "projects": {here: own}});
+    fs::write(place.beside(".claude.json"), list.to_string()).unwrap();
+    let shown = place.run(&["import", "mcp", "--json"]).with(0).json();
+    let enabled: Vec<(&Value, &Value)> = shown["servers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|server| (&server["name"], &server["enabled"]))
+        .collect();
+    let expected =
+        [("all", true), ("one", false), ("sh", false)].map(|(name, is_on)| (json!(name), json!(is_on)));
+    assert_eq!(enabled, expected.iter().map(|(name, is_on)| (name, is_on)).collect::<Vec<_>>());
+    let written = place.run(&["import", "mcp", "--write"]).with(0).out;
+    assert!(written.contains("state: switched off") && !written.contains("haft mcp approve"), "{written}");
+    let expected = [("all", "in use"), ("one", "off"), ("sh", "off")];
+    assert_eq!(states(&place), expected.map(|(name, state)| (name.to_owned(), state.to_owned())));
+    let problems = place.run(&["tools", "--problems"]).with(0).out;
+    assert!(!problems.contains("passed over"), "{problems}");
+}
+
+#[test]
 fn only_the_tools_that_a_list_keeps_are_used() {
     let place = with_server();
     for (only, is_used) in [("look", true), ("other", false)] {

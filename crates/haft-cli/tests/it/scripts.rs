@@ -101,21 +101,25 @@ fn a_folder_with_an_index_has_modules_of_its_own_and_no_packages() {
     place.write(".haft/tools/dash.ts", "import _ from 'lodash';\nexport default { name: 'dash', description: 'd', execute: () => _.chunk([1], 1) };\n");
     place.write(".haft/tools/bad.ts", "import { readFileSync } from 'node:fs';\nexport default { name: 'bad', description: 'd', execute: () => readFileSync('/etc/passwd') };\n");
     place.write(".haft/tools/pack.ts", "import { pad } from 'left-pad';\nexport default { name: 'pack', description: 'd', execute: () => pad('a') };\n");
-    for (name, line) in
-        [("all", "export * as all from 'lodash';"), ("one", "export { chunk } from 'lodash';")]
-    {
+    for (name, line) in [
+        ("all", "export * as all from 'lodash';"),
+        ("one", "export { chunk } from 'lodash';"),
+        ("late", "const chunk = async () => (await import('lodash')).chunk;"),
+    ] {
         let tool =
             format!("{line}\nexport default {{ name: '{name}', description: 'd', execute: () => 'x' }};\n");
         place.write(&format!(".haft/tools/{name}.ts"), &tool);
     }
     let listed = place.run(&["tools", "--problems"]).with(0).out;
-    for file in ["all.ts:1", "one.ts:1"] {
+    for file in ["all.ts:1", "one.ts:1", "late.ts:1"] {
         assert!(listed.lines().any(|line| line.contains(file) && line.contains("\"lodash\"")), "{listed}");
     }
     assert!(
         listed.contains("bad.ts:1") && listed.contains("no Node") && listed.contains("pack.ts:1"),
         "{listed}"
     );
+    let late = place.run(&["check", ".haft/tools/late.ts"]).with(1);
+    assert!(format!("{}{}", late.out, late.err).contains("no package \"lodash\""), "{late:?}");
     assert!(listed.contains("dash.ts:1") && listed.contains("no package \"lodash\""), "{listed}");
     assert_eq!(given(&place, "sum", &json!({})), "3");
 }

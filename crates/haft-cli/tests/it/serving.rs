@@ -5,12 +5,14 @@ use serde_json::{Value, json};
 use std::{
     io::{BufRead, BufReader, Write},
     process::{Command, Stdio},
-    sync::mpsc,
-    time::Duration,
+    sync::mpsc::{self, RecvTimeoutError},
+    time::{Duration, Instant},
 };
 
 /// Only a fault takes that long.
 const STARTED_WITHIN: Duration = Duration::from_secs(60);
+/// A server whose calls obey ends within a second; the rest is for a machine that is busy.
+const LEFT_WITHIN: Duration = Duration::from_secs(6);
 
 #[test]
 fn a_client_lists_and_calls_until_it_leaves() {
@@ -76,6 +78,32 @@ fn a_signal_ends_the_calls_and_the_log_says_how() {
     assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(0));
     drop(stdin);
+    let log = place.run(&["log", "mcp", "--json"]).with(0).json();
+    assert_eq!(log["calls"][0]["outcome"], "cancelled", "{log}");
+}
+
+#[test]
+fn a_client_that_leaves_ends_its_calls_and_the_server_soon() {
+    let place = Place::new();
+    assert!(Command::new("mkfifo").arg(place.workspace().join("held")).status().unwrap().success());
+    let mut client = Client::greeted(place.command(&["--yes", "serve", "mcp"]));
+    let id = client.begin("bash", &json!({"command": "exec 3> held; echo yes >&3; sleep 300"}));
+    // Opening and reading block, so they are done apart. The end of the pipe is the end of all that held it.
+    let (sender, said) = mpsc::channel();
+    let fifo = place.workspace().join("held");
+    std::thread::spawn(move || {
+        for line in BufReader::new(std::fs::File::open(fifo).unwrap()).lines() {
+            sender.send(line.unwrap()).unwrap();
+        }
+    });
+    assert_eq!(said.recv_timeout(STARTED_WITHIN).expect("the command starts"), "yes");
+    drop(client.child.stdin.take());
+    let left = Instant::now();
+    let reply = client.reply_to(id);
+    assert_eq!(reply["result"]["_meta"]["dev.haft/outcome"], "cancelled", "{reply}");
+    assert_eq!(client.child.wait().unwrap().code(), Some(0));
+    assert!(left.elapsed() < LEFT_WITHIN, "{:?}", left.elapsed());
+    assert_eq!(said.recv_timeout(STARTED_WITHIN), Err(RecvTimeoutError::Disconnected), "the command ends");
     let log = place.run(&["log", "mcp", "--json"]).with(0).json();
     assert_eq!(log["calls"][0]["outcome"], "cancelled", "{log}");
 }
@@ -220,4 +248,16 @@ fn hooks_hear_of_the_session_and_what_they_say_stands_in_the_instructions() {
     assert_eq!(place.read("heard").as_deref(), Some("started\n"));
     client.leave();
     assert_eq!(place.read("heard").as_deref(), Some("started\nended\n"));
+}
+
+#[test]
+fn a_name_that_leads_nowhere_inside_a_call_is_the_models_to_mend() {
+    let place = Place::new();
+    let mut client = Client::start(&place);
+    client.initialize();
+    let params = json!({"name": "tool_use", "arguments": {"tool": "raed"}});
+    let reply = client.request("tools/call", &params);
+    assert_eq!(reply["result"]["_meta"]["dev.haft/outcome"], "unknown", "{reply}");
+    assert_eq!(reply["result"]["isError"], true, "{reply}");
+    client.leave();
 }

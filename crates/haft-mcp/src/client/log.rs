@@ -23,7 +23,7 @@ pub struct Oddities {
     pub overlong: usize,
     /// Replies to nothing that was asked: late, doubled, or with an id of somebody else's.
     pub unasked: usize,
-    /// Messages of the server that came faster than they could be looked at, and were left out.
+    /// Messages of the server that came faster than they could be looked at, or too many at once, and were left out.
     pub left_out: usize,
 }
 
@@ -35,7 +35,7 @@ impl Oddities {
             (self.not_text, "lines that aren't UTF-8"),
             (self.overlong, "lines longer than 16 MiB"),
             (self.unasked, "replies to nothing that was asked"),
-            (self.left_out, "messages left out, since they came too fast"),
+            (self.left_out, "messages left out, since they came too fast or too many at once"),
         ];
         named.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect()
     }
@@ -85,6 +85,12 @@ impl ServerLog {
     /// Counts something odd.
     pub(crate) fn count(&self, which: impl FnOnce(&mut Oddities) -> &mut usize) {
         *which(&mut self.lock().oddities) += 1;
+    }
+
+    /// Counts messages that were left out.
+    pub(crate) fn leave_out(&self, count: usize) {
+        let mut inner = self.lock();
+        inner.oddities.left_out = inner.oddities.left_out.saturating_add(count);
     }
 
     /// What was odd so far.

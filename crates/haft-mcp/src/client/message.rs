@@ -3,6 +3,7 @@
 
 use crate::{
     RpcError,
+    batch::Batch,
     frame::{Envelope, Id},
 };
 use serde_json::{Value, value::RawValue};
@@ -23,13 +24,13 @@ pub(crate) enum Message<'a> {
     Notification { method: String, params: Option<Value> },
 }
 
-/// Reads the messages of a line; none where it holds none.
-pub(crate) fn read(line: &str) -> Vec<Message<'_>> {
+/// Reads the messages of a line, none where it holds none; and says how many more there are than are read of one line.
+pub(crate) fn read(line: &str) -> (Vec<Message<'_>>, usize) {
     if line.starts_with('[') {
-        let batch: Vec<&RawValue> = serde_json::from_str(line).unwrap_or_default();
-        return batch.into_iter().filter_map(|one| read_one(one.get())).collect();
+        let Batch { messages, further } = serde_json::from_str(line).unwrap_or_default();
+        return (messages.into_iter().filter_map(|one| read_one(one.get())).collect(), further);
     }
-    read_one(line).into_iter().collect()
+    (read_one(line).into_iter().collect(), 0)
 }
 
 fn read_one(text: &str) -> Option<Message<'_>> {
@@ -103,34 +104,41 @@ fn shallow(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::batch::BATCH_MAX;
     use serde_json::json;
+
+    fn messages(line: &str) -> Vec<Message<'_>> {
+        read(line).0
+    }
 
     #[test]
     fn each_kind_is_told_from_the_others() {
-        let reply = read(r#"{"id":1.0,"result":{"b":1,"a":2}}"#).remove(0);
+        let reply = messages(r#"{"id":1.0,"result":{"b":1,"a":2}}"#).remove(0);
         assert!(
             matches!(&reply, Message::Reply { id: Some(Id::Number(1)), result: Ok(value) }
                 if serde_json::to_string(value).unwrap() == r#"{"b":1,"a":2}"#),
             "{reply:?}"
         );
-        let request = read(r#"{"jsonrpc":"2.0","id":"a","method":"ping","params":[1]}"#).remove(0);
+        let request = messages(r#"{"jsonrpc":"2.0","id":"a","method":"ping","params":[1]}"#).remove(0);
         assert!(matches!(request, Message::Request { raw_id: "\"a\"", params: None, .. }));
-        let note = read(r#"{"jsonrpc":"2.0","method":"n","id":null,"params":{"x":1}}"#).remove(0);
+        let note = messages(r#"{"jsonrpc":"2.0","method":"n","id":null,"params":{"x":1}}"#).remove(0);
         assert!(
             matches!(note, Message::Notification { params: Some(params), .. } if params == json!({"x": 1}))
         );
-        let failed = read(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}"#).remove(0);
+        let failed =
+            messages(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}"#).remove(0);
         assert!(matches!(failed, Message::Reply { id: None, result: Err(error) } if error.code == -32_700));
     }
 
     #[test]
     fn slips_are_forgiven_and_noise_is_none() {
-        let both = read(r#"{"id":1,"result":{},"error":null}"#).remove(0);
+        let both = messages(r#"{"id":1,"result":{},"error":null}"#).remove(0);
         assert!(matches!(both, Message::Reply { result: Ok(_), .. }));
-        let odd = read(r#"{"id":1,"error":"no"}"#).remove(0);
+        let odd = messages(r#"{"id":1,"error":"no"}"#).remove(0);
         assert!(matches!(odd, Message::Reply { result: Err(error), .. } if error.data == Some(json!("no"))));
         for empty in [r#"{"jsonrpc":"2.0","id":1}"#, r#"{"jsonrpc":"2.0","id":1,"error":null}"#] {
-            let Message::Reply { id: Some(Id::Number(1)), result: Err(error) } = read(empty).remove(0) else {
+            let Message::Reply { id: Some(Id::Number(1)), result: Err(error) } = messages(empty).remove(0)
+            else {
                 panic!("{empty} fails what it answers")
             };
             assert!(error.message.contains("neither a result nor an error"), "{empty}");
@@ -146,7 +154,7 @@ mod tests {
             r#"{"level":"info","msg":"started"}"#,
             "null",
         ] {
-            assert!(read(noise).is_empty(), "{noise}");
+            assert!(messages(noise).is_empty(), "{noise}");
         }
     }
 
@@ -154,14 +162,17 @@ mod tests {
     fn what_is_nested_too_deep_is_cut_and_the_rest_arrives() {
         let deep = format!("{}1{}", "[".repeat(500), "]".repeat(500));
         let line = format!(r#"{{"id":1,"result":{{"a":{deep},"b":"[\\\"]"}}}}"#);
-        let Message::Reply { result: Ok(result), .. } = read(&line).remove(0) else { panic!("no reply") };
+        let Message::Reply { result: Ok(result), .. } = messages(&line).remove(0) else { panic!("no reply") };
         assert_eq!(result["b"], "[\\\"]");
         assert!(result.to_string().contains("[nested too deep to be read]"));
     }
 
     #[test]
     fn a_batch_is_several_messages() {
-        let all = read(r#"[{"id":1,"result":{}}, 7, {"method":"n"}]"#);
+        let all = messages(r#"[{"id":1,"result":{}}, 7, {"method":"n"}]"#);
         assert_eq!(all.len(), 2, "{all:?}");
+        let long = format!("[{}]", vec![r#"{"method":"n"}"#; BATCH_MAX + 2].join(","));
+        let (all, further) = read(&long);
+        assert_eq!((all.len(), further), (BATCH_MAX, 2));
     }
 }

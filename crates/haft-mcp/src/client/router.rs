@@ -221,9 +221,12 @@ impl Router {
 
     /// Takes one text in; `about` is the request of ours that it came with.
     pub(crate) fn text(&self, text: &str, about: Option<i64>) {
-        let messages = message::read(text);
+        let (messages, further) = message::read(text);
         if messages.is_empty() {
             self.log.noise(text);
+        }
+        if further > 0 {
+            self.log.leave_out(further);
         }
         for message in messages {
             self.message(message, about);

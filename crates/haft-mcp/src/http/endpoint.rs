@@ -9,6 +9,7 @@ use super::{
     stream::{First, Kind, Stream},
 };
 use crate::{
+    batch,
     era::Era,
     fault::Fault,
     frame::{Frame, parse},
@@ -104,7 +105,7 @@ impl Endpoint {
         }
     }
 
-    /// One message of a client.
+    /// What a client sends: one message, or several of a session of 2025-03-26.
     async fn post(&self, request: Request<Incoming>) -> Answered {
         let (parts, body) = request.into_parts();
         let headers = parts.headers;
@@ -119,6 +120,12 @@ impl Endpoint {
         }
         let text = read(body).await?;
         let text = text.trim_start_matches('\u{feff}').trim();
+        if text.starts_with('[') && headers.contains_key(SESSION_HEADER) {
+            let session = self.sessions.of(&headers)?;
+            if session.peer.takes_batches() {
+                return several(&session, &headers, text, accepts).await;
+            }
+        }
         let (work, way) = self.hear(&headers, text, accepts)?;
         let Some(work) = work else { return Ok(empty(StatusCode::ACCEPTED)) };
         let gone = (way.session.is_none()).then(|| work.cancelled().drop_guard());
@@ -223,7 +230,22 @@ impl Endpoint {
     }
 }
 
-/// The way that the answer to one message goes.
+/// Takes several messages in at once, and answers them together.
+async fn several(session: &Arc<Session>, headers: &HeaderMap, text: &str, accepts: Accepts) -> Answered {
+    let way = Way::of(Arc::clone(session), accepts);
+    let via: Arc<dyn Reach> = way.stream.clone();
+    let works =
+        batch::take(&session.peer, &via, text, |frame| Head(headers).era(frame)).map_err(|fault| {
+            way.forget();
+            refusing(None, &fault, Era::Legacy)
+        })?;
+    for work in works {
+        tokio::spawn(work.perform());
+    }
+    way.respond(accepts, None).await
+}
+
+/// The way that the answer to what a client sends goes.
 struct Way {
     stream: Arc<Stream>,
     /// In the legacy era, with the stream's number in it.

@@ -1,7 +1,7 @@
 //! The server over HTTP, by real sockets.
 
 use crate::{
-    kit::{Mirror, OUTCOME, PATIENCE, server, sum, talk, wait},
+    kit::{Mirror, OUTCOME, PATIENCE, initialize, server, sum, talk, wait},
     web::Web,
 };
 use haft_core::{Block, Cx, Effects, Failure, Output, Risk, SessionView, Spec, Tool};
@@ -45,6 +45,33 @@ async fn a_legacy_client_has_a_session_until_it_ends_it() {
         assert_eq!(web.send("DELETE", &[("mcp-session-id", gone)], "").await.status, 404);
     }
     assert_eq!(web.post(&[], &ask(6, "tools/list", json!({}))).await.status, 400, "it names no session");
+}
+
+#[tokio::test]
+async fn a_session_of_2025_03_26_may_post_several_messages_at_once() {
+    let harness = Harness::new();
+    harness.register(sum());
+    let web = Web::open(server(&harness)).await;
+    let greeted = web.post(&[], &ask(0, "initialize", initialize("2025-03-26"))).await;
+    let id = greeted.headers["mcp-session-id"].to_str().unwrap().to_owned();
+    let session = ("mcp-session-id", id.as_str());
+    let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let call = ask(1, "tools/call", json!({"name": "sum", "arguments": {"n": 1}}));
+    let batch = json!([call, note, ask(2, "ping", json!({}))]);
+    for accepted in ["application/json, text/event-stream", "text/event-stream"] {
+        let got = web.post(&[session, ("accept", accepted)], &batch).await;
+        assert_eq!(got.status, 200);
+        let replies = got.json().await;
+        assert_eq!(replies.as_array().map(Vec::len), Some(2), "{replies}");
+        assert_eq!(replies[0]["result"]["structuredContent"], json!({"sum": 2}));
+        assert_eq!((&replies[1]["id"], &replies[1]["result"]), (&json!(2), &json!({})));
+    }
+    assert_eq!(web.post(&[session], &json!([note])).await.status, 202, "nothing in it wants an answer");
+    assert_eq!(web.post(&[session], &json!([])).await.status, 400);
+    assert_eq!(web.post(&[("mcp-session-id", "never-was")], &batch).await.status, 404);
+    let other = web.greet(json!({})).await;
+    let refused = web.in_session(&other, &batch).await;
+    assert_eq!((refused.status, refused.json().await["error"]["code"].as_i64()), (400, Some(-32_600)));
 }
 
 #[tokio::test]

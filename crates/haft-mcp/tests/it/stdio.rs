@@ -163,6 +163,68 @@ async fn what_is_no_message_is_answered_and_ends_nothing() {
     assert_eq!(peer.call(8, "sum", json!({"n": 1})).await["isError"], false);
 }
 
+/// A client of the one revision in which several messages may come at once.
+async fn batching(harness: &Harness) -> Peer {
+    let mut peer = Peer::new(harness);
+    let reply = peer.ask(0, "initialize", initialize("2025-03-26")).await;
+    assert_eq!(reply["result"]["protocolVersion"], "2025-03-26");
+    peer
+}
+
+fn append_call(n: u64) -> Value {
+    json!({"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": {"name": "append", "arguments": {"n": n}}})
+}
+
+#[tokio::test]
+async fn several_messages_at_once_are_answered_by_one_array_in_their_order() {
+    let harness = Harness::new();
+    let list = Arc::new(Mutex::new(Vec::new()));
+    harness.register(append(&list));
+    let mut peer = batching(&harness).await;
+    let batch = json!([
+        append_call(1),
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": "a", "method": "no/such"},
+        append_call(2),
+        7,
+        {"jsonrpc": "2.0", "id": 3, "method": "initialize", "params": initialize("2025-06-18")},
+        {"jsonrpc": "2.0", "id": 4, "method": "ping", "params": modern(json!({}))},
+        {"jsonrpc": "2.0", "id": 5, "method": "ping"},
+    ]);
+    peer.say(&batch.to_string()).await;
+    let replies = peer.hear().await;
+    let told: Value = replies
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|reply| json!([reply["id"], reply["error"]["code"]]))
+        .collect();
+    let expected =
+        json!([[1, null], ["a", -32_601], [2, null], [null, -32_600], [3, -32_600], [4, -32_600], [5, null]]);
+    assert_eq!(told, expected, "{replies}");
+    assert_eq!(*list.lock().unwrap(), [1, 2]);
+}
+
+#[tokio::test]
+async fn a_batch_that_is_none_is_refused_whole_and_one_that_asks_nothing_is_not_answered() {
+    let harness = Harness::new();
+    let list = Arc::new(Mutex::new(Vec::new()));
+    harness.register(append(&list));
+    let mut peer = batching(&harness).await;
+    let too_many = json!((1..=257).map(append_call).collect::<Vec<_>>()).to_string();
+    for (line, code) in [("[]", -32_600), ("[1,", -32_700), (too_many.as_str(), -32_600)] {
+        peer.say(line).await;
+        assert_eq!(peer.hear().await["error"]["code"], code);
+    }
+    assert!(list.lock().unwrap().is_empty());
+    let quiet = json!([
+        {"jsonrpc": "2.0", "method": "notifications/initialized"}, {"jsonrpc": "2.0", "id": 9, "result": {}}
+    ]);
+    peer.say(&quiet.to_string()).await;
+    // The next line is the reply to what follows.
+    assert_eq!(peer.ask(1, "ping", json!({})).await["result"], json!({}));
+}
+
 /// A client of the older era whose call 1 runs until it is cancelled, and what tells of that.
 async fn waiting(harness: &Harness) -> (Peer, Arc<Notify>) {
     let (running, cancelled) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
@@ -259,8 +321,9 @@ async fn the_end_of_input_cancels_what_runs_on() {
     let (peer, cancelled) = waiting(&harness).await;
     let Peer { output, mut input, server } = peer;
     drop(output);
-    timeout(Duration::from_secs(60), cancelled.notified()).await.unwrap();
-    timeout(Duration::from_secs(60), server).await.unwrap().unwrap().unwrap();
+    // By the paused clock, so however slow the machine is.
+    timeout(Duration::from_secs(1), cancelled.notified()).await.unwrap();
+    timeout(Duration::from_secs(1), server).await.unwrap().unwrap().unwrap();
     let reply: Value = serde_json::from_str(&input.next_line().await.unwrap().unwrap()).unwrap();
     assert_eq!((&reply["id"], &reply["result"]["_meta"][OUTCOME]), (&json!(1), &json!("cancelled")));
     assert_eq!(input.next_line().await.unwrap(), None);

@@ -107,21 +107,28 @@ impl Held {
         confined
     }
 
-    /// Why the program wasn't started in there, where it wasn't. Through bubblewrap that is only known later: it is so
-    /// where all ended by itself and nobody said that it was.
-    pub(super) fn refusal(&self, told: &Told, by_itself: bool) -> Option<Failure> {
-        let (program, folder) = &self.program;
-        match told.failed {
-            Some((START, errno)) => Some(not_started(program, folder, &io::Error::from_raw_os_error(errno))),
-            Some((step, errno)) => Some(no_sandbox(step, errno)),
-            None if self.frames > 1 && !told.is_inside && by_itself => Some(Failure::new(
-                FailureKind::Unavailable,
-                "the sandbox couldn't be put up by bubblewrap, so nothing ran; try again, or tell the user to run \
-                 `haft doctor`",
-            )),
-            None => None,
-        }
+    /// Whether bubblewrap is between haft and the program, and hasn't said that it made room for it.
+    pub(super) fn is_outside(&self, told: &Told) -> bool {
+        self.frames > 1 && !told.is_inside
     }
+
+    /// Why the program wasn't started in there, where the system said it.
+    pub(super) fn refusal(&self, told: &Told) -> Option<Failure> {
+        let (program, folder) = &self.program;
+        let (step, errno) = told.failed?;
+        Some(match step {
+            START => not_started(program, folder, &io::Error::from_raw_os_error(errno)),
+            _ => no_sandbox(step, errno),
+        })
+    }
+}
+
+/// Why nothing ran where bubblewrap ended by itself and nobody said that it had made room: with its words for the
+/// operator.
+pub(super) fn not_put_up(complaint: &[u8]) -> Failure {
+    let text = "the sandbox couldn't be put up by bubblewrap, so nothing ran; try again, or tell the user to run \
+                `haft doctor`";
+    Failure::new(FailureKind::Unavailable, text).diagnose(String::from_utf8_lossy(complaint).trim())
 }
 
 /// What is made ready for a confined command.

@@ -44,11 +44,17 @@ use std::{
     process::Stdio as Null,
     sync::Arc,
 };
+use run::Outcome;
+use talk::Beginning;
 use tokio::{
     select,
-    task::{AbortHandle, spawn_blocking},
+    task::{AbortHandle, JoinError, spawn_blocking},
     time::{Instant, sleep_until},
 };
+
+/// How often bubblewrap is tried again: it fails where something that it is to put a mount over goes between the look at
+/// the files and its work, as a service's socket does when the service ends.
+const PUT_UP_RETRIES: usize = 8;
 
 /// The processes of this machine.
 ///
@@ -103,39 +109,72 @@ impl Processes for OsProcesses {
                 return Err(Failure::cancelled());
             }
             let deadline = command.deadline.and_then(|time| Instant::now().checked_add(time));
-            let own = self.clone();
-            // Forking takes its time in a large process, and executing may hang on a network's file system.
-            let launching = spawn_blocking(move || launch::launch(command, &own, launch::Given::Once));
-            let _not_started = AbortOnDrop(launching.abort_handle());
-            let launched = select! {
-                biased;
-                () = cancel.fired() => return Err(Failure::cancelled()),
-                launched = launching => launched.map_err(|fault| {
-                    Failure::internal("the command couldn't be started").diagnose(fault.to_string())
-                })??,
-                () = at(deadline) => return Err(Failure::new(
-                    FailureKind::Timeout,
-                    "time ran out before the command had started; try again, or give it more time",
-                )),
-            };
-            run::Run::new(launched, output).finish(cancel, deadline).await
+            let mut tries = 0..PUT_UP_RETRIES;
+            loop {
+                match self.attempt(command.clone(), cancel, deadline, output).await? {
+                    Outcome::Ended(exit) => return Ok(exit),
+                    Outcome::NotPutUp(failure) if tries.next().is_none() => return Err(failure),
+                    Outcome::NotPutUp(_) => {}
+                }
+            }
         })
     }
 
     fn talk(&self, command: Command) -> BoxFuture<'_, Result<Talk, Failure>> {
         Box::pin(async move {
             let first = command.stdin.clone();
-            let own = self.clone();
-            let launching = spawn_blocking(move || launch::launch(command, &own, launch::Given::Talk));
-            let _not_started = AbortOnDrop(launching.abort_handle());
-            let launched = launching.await.map_err(|fault| {
-                Failure::internal("the command couldn't be started").diagnose(fault.to_string())
-            })??;
-            let mut talk = talk::begin(launched)?;
-            talk.input.write(&first).await?;
-            Ok(talk)
+            let mut tries = 0..PUT_UP_RETRIES;
+            loop {
+                let (own, command) = (self.clone(), command.clone());
+                let launching = spawn_blocking(move || launch::launch(command, &own, launch::Given::Talk));
+                let _not_started = AbortOnDrop(launching.abort_handle());
+                match talk::begin(launching.await.map_err(|fault| not_launched(&fault))??).await? {
+                    Beginning::Begun(mut talk) => {
+                        talk.input.write(&first).await?;
+                        return Ok(talk);
+                    }
+                    Beginning::NotPutUp(failure) if tries.next().is_none() => return Err(failure),
+                    Beginning::NotPutUp(_) => {}
+                }
+            }
         })
     }
+}
+
+impl OsProcesses {
+    /// Runs a command once.
+    ///
+    /// # Errors
+    /// As [`Processes::run`].
+    ///
+    /// # Cancellation
+    /// As [`Processes::run`].
+    async fn attempt(
+        &self,
+        command: Command,
+        cancel: &Cancel,
+        deadline: Option<Instant>,
+        output: &mut (dyn FnMut(Stdio, &[u8]) + Send),
+    ) -> Result<Outcome, Failure> {
+        let own = self.clone();
+        // Forking takes its time in a large process, and executing may hang on a network's file system.
+        let launching = spawn_blocking(move || launch::launch(command, &own, launch::Given::Once));
+        let _not_started = AbortOnDrop(launching.abort_handle());
+        let launched = select! {
+            biased;
+            () = cancel.fired() => return Err(Failure::cancelled()),
+            launched = launching => launched.map_err(|fault| not_launched(&fault))??,
+            () = at(deadline) => return Err(Failure::new(
+                FailureKind::Timeout,
+                "time ran out before the command had started; try again, or give it more time",
+            )),
+        };
+        run::Run::new(launched, output).finish(cancel, deadline).await
+    }
+}
+
+fn not_launched(fault: &JoinError) -> Failure {
+    Failure::internal("the command couldn't be started").diagnose(fault.to_string())
 }
 
 /// Whether a process that does nothing can be started as a plan says; through bubblewrap, whether it comes to its end

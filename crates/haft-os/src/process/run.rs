@@ -3,7 +3,7 @@
 use super::{
     at,
     control::{Control, Record, is_for_now},
-    launch::{Held, Keepers, Launched},
+    launch::{Held, Keepers, Launched, not_put_up},
     silence::{Found, Silence},
     told::Told,
     tree::{self, Process},
@@ -29,6 +29,8 @@ pub(super) const PIECE_BYTES: usize = 64 * 1024;
 const SLOW: Duration = Duration::from_millis(2);
 /// How much of a report is read.
 const REPORT_MAX_BYTES: u64 = 64 * 1024;
+/// How much is kept of what bubblewrap says where it fails.
+pub(super) const COMPLAINT_MAX_BYTES: usize = 1024;
 /// How many survivors are named.
 const SURVIVORS_NAMED: usize = 16;
 /// Between TERM and KILL.
@@ -149,7 +151,16 @@ pub(super) struct Run<'a> {
     output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
     buffer: Vec<u8>,
     told: Told,
+    /// What bubblewrap said where it failed.
+    complaint: Vec<u8>,
     survivors: Vec<Process>,
+}
+
+/// How a run came out.
+pub(super) enum Outcome {
+    Ended(Exit),
+    /// Nothing ran, since bubblewrap didn't put up the sandbox: at another time it may.
+    NotPutUp(Failure),
 }
 
 /// What happened next.
@@ -183,6 +194,7 @@ impl<'a> Run<'a> {
             output,
             buffer: vec![0; PIECE_BYTES],
             told: Told::default(),
+            complaint: Vec::new(),
             survivors: Vec::new(),
         }
     }
@@ -195,7 +207,7 @@ impl<'a> Run<'a> {
         mut self,
         cancel: &Cancel,
         deadline: Option<Instant>,
-    ) -> Result<Exit, Failure> {
+    ) -> Result<Outcome, Failure> {
         let reason = select! {
             biased;
             () = cancel.fired() => StopReason::Cancelled,
@@ -337,11 +349,13 @@ impl<'a> Run<'a> {
     }
 
     async fn news(&mut self, limit: Option<Instant>) -> News {
+        // The streams are bubblewrap's until it is known whether it made room for the command.
+        let are_its = !self.is_awaited();
         select! {
             record = self.control.next_record() => News::Record(record),
-            () = readable(self.out.as_ref()) => News::Readable(Stdio::Out),
-            () = readable(self.err.as_ref()) => News::Readable(Stdio::Err),
-            news = fed(self.input.as_ref()) => news,
+            () = readable(self.out.as_ref()), if are_its => News::Readable(Stdio::Out),
+            () = readable(self.err.as_ref()), if are_its => News::Readable(Stdio::Err),
+            news = fed(self.input.as_ref()), if are_its => news,
             () = at(self.silence.as_ref().map(Silence::next)) => News::Look,
             () = at(limit) => News::Time,
         }
@@ -369,14 +383,25 @@ impl<'a> Run<'a> {
         match receiver.try_read(&mut self.buffer) {
             Ok(0) => *pipe = None,
             Ok(count) => {
+                let piece = self.buffer.get(..count).unwrap_or_default();
+                if self.held.as_ref().is_some_and(|held| held.is_outside(&self.told)) {
+                    let room = COMPLAINT_MAX_BYTES.saturating_sub(self.complaint.len());
+                    self.complaint.extend(piece.iter().take(room));
+                    return;
+                }
                 if let Some(silence) = &mut self.silence {
                     silence.broken();
                 }
-                (self.output)(stream, self.buffer.get(..count).unwrap_or_default());
+                (self.output)(stream, piece);
             }
             Err(fault) if is_for_now(&fault) => {}
             Err(_) => *pipe = None,
         }
+    }
+
+    /// Whether bubblewrap is still at work.
+    fn is_awaited(&self) -> bool {
+        !self.told.has_ended() && self.held.as_ref().is_some_and(|held| held.is_outside(&self.told))
     }
 
     fn has_ended(&self) -> bool {
@@ -392,7 +417,7 @@ impl<'a> Run<'a> {
     }
 
     /// Lets go of everything and says how it went.
-    async fn seal(self, reason: StopReason) -> Result<Exit, Failure> {
+    async fn seal(self, reason: StopReason) -> Result<Outcome, Failure> {
         let Some(status) = self.told.status() else {
             return Err(Failure::new(
                 FailureKind::Unavailable,
@@ -404,8 +429,13 @@ impl<'a> Run<'a> {
             ));
         };
         let by_itself = reason == StopReason::Itself;
-        if let Some(why) = self.held.as_ref().and_then(|held| held.refusal(&self.told, by_itself)) {
-            return Err(why);
+        if let Some(held) = &self.held {
+            if let Some(why) = held.refusal(&self.told) {
+                return Err(why);
+            }
+            if by_itself && held.is_outside(&self.told) {
+                return Ok(Outcome::NotPutUp(not_put_up(&self.complaint)));
+            }
         }
         if let Some(words) = self.keepers.last_words() {
             let stream = if self.are_apart { Stdio::Err } else { Stdio::Out };
@@ -424,14 +454,14 @@ impl<'a> Run<'a> {
             None => None,
         };
         let named = self.survivors.iter().take(SURVIVORS_NAMED);
-        Ok(Exit {
+        Ok(Outcome::Ended(Exit {
             status,
             reason,
             survivors: named.map(|each| Survivor { pid: each.pid, name: each.stat.name.clone() }).collect(),
             survivor_count: self.survivors.len(),
             report,
             confined,
-        })
+        }))
     }
 }
 

@@ -5,8 +5,8 @@
 
 use super::{
     control::Control,
-    launch::{Held, Keepers, Launched},
-    run::{KILL_WAIT, PIECE_BYTES, REAP_WAIT, blocking, sweep_session},
+    launch::{Held, Keepers, Launched, not_put_up},
+    run::{COMPLAINT_MAX_BYTES, KILL_WAIT, PIECE_BYTES, REAP_WAIT, blocking, sweep_session},
     told::Told,
 };
 use futures::{StreamExt as _, stream};
@@ -20,16 +20,34 @@ use tokio::{
     time::timeout,
 };
 
+/// How a talk began.
+pub(super) enum Beginning {
+    Begun(Talk),
+    /// Nothing ran, since bubblewrap didn't put up the sandbox: at another time it may.
+    NotPutUp(Failure),
+}
+
 /// The three parts of a command that has started with its input open.
-pub(super) fn begin(launched: Launched) -> Result<Talk, Failure> {
-    let Launched { control, reaper, out, err, input, held, keepers, .. } = launched;
+pub(super) async fn begin(launched: Launched) -> Result<Beginning, Failure> {
+    let Launched { mut control, reaper, out, err, input, held, keepers, .. } = launched;
     let feed = input.ok_or_else(|| Failure::internal("a command that is talked with has no input"))?;
+    let mut told = Told::default();
+    if let Some(held) = &held {
+        while held.is_outside(&told) && !told.has_ended() {
+            told.take(control.next_record().await);
+        }
+        if held.is_outside(&told) && told.failed.is_none() {
+            let mut complaint = [0; COMPLAINT_MAX_BYTES];
+            let count = err.as_ref().unwrap_or(&out).try_read(&mut complaint).unwrap_or_default();
+            return Ok(Beginning::NotPutUp(not_put_up(complaint.get(..count).unwrap_or_default())));
+        }
+    }
     let output: BoxStream<'static, (Stdio, Vec<u8>)> = match err {
         Some(err) => Box::pin(stream::select(pieces(Stdio::Out, out), pieces(Stdio::Err, err))),
         None => Box::pin(pieces(Stdio::Out, out)),
     };
-    let process = Box::new(OsTalk { control, reaper, held, keepers });
-    Ok(Talk { output, input: Box::new(OsInput(feed.into_sender())), process })
+    let process = Box::new(OsTalk { control, told, reaper, held, keepers });
+    Ok(Beginning::Begun(Talk { output, input: Box::new(OsInput(feed.into_sender())), process }))
 }
 
 /// What comes through a pipe until its end.
@@ -60,6 +78,8 @@ impl TalkInput for OsInput {
 
 struct OsTalk {
     control: Control,
+    /// What was said until the talk began.
+    told: Told,
     reaper: JoinHandle<()>,
     held: Option<Held>,
     keepers: Keepers,
@@ -67,11 +87,10 @@ struct OsTalk {
 
 impl TalkProcess for OsTalk {
     fn end(self: Box<Self>) -> BoxFuture<'static, Result<Exit, Failure>> {
-        let Self { mut control, reaper, held, keepers } = *self;
+        let Self { mut control, mut told, reaper, held, keepers } = *self;
         Box::pin(async move {
             // Records come in order, so that an end of its own shows before the one by KILL.
             control.kill();
-            let mut told = Told::default();
             while !told.is_over() {
                 match timeout(KILL_WAIT, control.next_record()).await {
                     Ok(record) => told.take(record),
@@ -89,7 +108,7 @@ impl TalkProcess for OsTalk {
             drop(timeout(REAP_WAIT, reaper).await);
             let status = told.status().unwrap_or(Status::Signal(libc::SIGKILL));
             let is_own = status != Status::Signal(libc::SIGKILL);
-            if let Some(why) = held.as_ref().and_then(|held| held.refusal(&told, is_own)) {
+            if let Some(why) = held.as_ref().and_then(|held| held.refusal(&told)) {
                 return Err(why);
             }
             let confined = match held {

@@ -51,6 +51,43 @@ async fn sockets_that_services_make_later_are_out_of_reach_in_their_folder() {
     assert_eq!(ran.text, "read\n");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn services_that_end_while_a_sandbox_is_put_up_are_no_hurdle() {
+    let place = Place::new();
+    let folder = place.path("outside/service");
+    let over = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let is_over = std::sync::Arc::clone(&over);
+    let services = std::thread::spawn(move || {
+        let mut count = 0;
+        while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+            fs::create_dir(&folder).unwrap();
+            let listener = UnixListener::bind(folder.join("sock")).unwrap();
+            // Long enough to be seen by most, and not by all until the end.
+            drop(std::process::Command::new("true").status());
+            fs::remove_dir_all(&folder).unwrap();
+            drop(listener);
+            count += 1;
+        }
+        count
+    });
+    for (name, sandbox) in sandboxes(&place) {
+        let processes = OsProcesses::new(Environment::of_process()).confined_by(sandbox);
+        for number in 0..20 {
+            let mut said = Vec::new();
+            let mut take = |_: Stdio, bytes: &[u8]| said.extend_from_slice(bytes);
+            let exit = processes.run(place.command("echo ran"), &Cancel::new(), &mut take).await;
+            let said = String::from_utf8_lossy(&said);
+            assert!(
+                exit.as_ref().is_ok_and(|exit| exit.status == Status::Code(0)),
+                "{name}: command {number}: {exit:?}, saying {said}"
+            );
+            assert_eq!(said, "ran\n", "{name}: nothing is said but what the command says");
+        }
+    }
+    over.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert!(services.join().unwrap() > 0);
+}
+
 #[tokio::test]
 async fn a_socket_of_somebody_else_in_a_closed_folder_is_no_gap() {
     let place = Place::new();

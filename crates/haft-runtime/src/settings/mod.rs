@@ -32,7 +32,7 @@ pub use import::{HookFate, ImportError, ImportNote, Imported, ImportedHook, Impo
 pub(crate) use known::{instead, slip};
 pub use mcp::{
     ForeignServers, McpChange, McpEntry, McpLaunch, McpLogin, McpSandbox, McpSetting, McpToolSetting,
-    ServerListForm, Template, is_secret_header, server_keys, server_list,
+    ServerListForm, Template, is_secret_header, server_keys, server_list, switched_off,
 };
 pub use merge::Settings;
 pub use model::ModelSetting;

@@ -1,7 +1,13 @@
 //! What a module imports from outside its folder, where there is nothing: of packages only the wrappers are to be had that
 //! tool authors write around their definitions.
 
-use oxc_ast::ast::{ImportDeclaration, ImportDeclarationSpecifier, Statement, StringLiteral};
+use oxc_ast::{
+    AstKind,
+    ast::{
+        Expression, ImportDeclaration, ImportDeclarationSpecifier, ImportExpression, Statement, StringLiteral,
+    },
+};
+use oxc_semantic::AstNodes;
 
 /// The wrappers. One that is the default of a package is known by its name in the module.
 const WRAPPERS: [&str; 4] = ["tool", "buildTool", "defineTool", "defineExtension"];
@@ -28,6 +34,29 @@ pub(super) fn refusal(statement: &Statement<'_>) -> Option<String> {
         // Without a name it hands on what is there: of a package of types that is nothing, and nobody misses it.
         Statement::ExportAllDeclaration(export) => of(&export.source, export.exported.is_none()),
         _ => None,
+    }
+}
+
+/// The first `import(…)` that names what isn't there: where it stands, and what is wrong. One whose failure the module looks
+/// after is its own affair, and what isn't written out is told when it runs.
+pub(super) fn late_refusal(nodes: &AstNodes<'_>) -> Option<(u32, String)> {
+    nodes.iter().find_map(|node| {
+        let AstKind::ImportExpression(import) = node.kind() else { return None };
+        let Expression::StringLiteral(name) = &import.source else { return None };
+        let text = of(name, false)?;
+        let is_tried = nodes.ancestor_kinds(node.id()).any(|around| catches(around, import));
+        (!is_tried).then_some((import.span.start, text))
+    })
+}
+
+/// Whether what stands around an import takes its failure: `try { … } catch`, or `.catch(…)` of it.
+fn catches(around: AstKind<'_>, import: &ImportExpression<'_>) -> bool {
+    match around {
+        AstKind::TryStatement(tried) => {
+            tried.handler.is_some() && tried.block.span.contains_inclusive(import.span)
+        }
+        AstKind::StaticMemberExpression(member) => member.property.name.as_str() == "catch",
+        _ => false,
     }
 }
 

@@ -22,8 +22,25 @@ use std::{
 
 /// The variable that makes a program the child, and says how many bytes of memory a script may use.
 pub(crate) const ENGINE: &str = "HAFT_SCRIPT_ENGINE";
-/// What stands around every script.
-pub(crate) const AROUND_SCRIPTS: &str = include_str!("prelude.js");
+/// What stands around every script: one function, whose body these files are in turn.
+pub(crate) const AROUND_SCRIPTS: &str = concat!(
+    "(function (native) {\n",
+    include_str!("prelude/language.js"),
+    include_str!("prelude/messages.js"),
+    include_str!("prelude/unheard.js"),
+    include_str!("prelude/console.js"),
+    include_str!("prelude/timers.js"),
+    include_str!("prelude/ask.js"),
+    include_str!("prelude/abort.js"),
+    include_str!("prelude/text.js"),
+    include_str!("prelude/clone.js"),
+    include_str!("prelude/url.js"),
+    include_str!("prelude/random.js"),
+    include_str!("prelude/globals.js"),
+    include_str!("prelude/script.js"),
+    include_str!("prelude/orders.js"),
+    "})\n",
+);
 /// What stands around modules besides.
 pub(crate) const AROUND_MODULES: &str = include_str!("modules.js");
 /// The parser recurses, and so does what the engine calls by itself.

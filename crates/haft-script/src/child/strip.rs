@@ -157,7 +157,16 @@ fn strip(source: &str, path: &str, form: Form) -> Result<Stripped, Fault> {
     }
     let mut program = parsed.program;
     let is_module = program.body.iter().any(Statement::is_module_declaration);
-    let semantic = SemanticBuilder::new().with_excess_capacity(2.0).with_enum_eval(true).build(&program);
+    // What stands around an import is only wanted where there is one.
+    let imports_late = form == Form::Module && !parsed.module_record.dynamic_imports.is_empty();
+    let semantic = SemanticBuilder::new()
+        .with_excess_capacity(2.0)
+        .with_enum_eval(true)
+        .with_build_nodes(imports_late)
+        .build(&program);
+    if let Some((start, text)) = imports::late_refusal(semantic.semantic.nodes()) {
+        return Err(Fault { name: None, ..fault(text, source, path, at(start)) });
+    }
     let scoping = semantic.semantic.into_scoping();
     let options = TransformOptions::default();
     let transformed =
@@ -302,6 +311,14 @@ mod tests {
             ("import 'dotenv/config'; const a = 1;", "no package \"dotenv/config\""),
             ("import a from '/tmp/outside.json';", "isn't in the module's folder"),
             ("import { readFileSync as a } from 'node:fs';", "no Node"),
+            ("const a = () => import('./b');", ""),
+            ("const a = (name) => import(name);", ""),
+            ("const a = () => import('lodash');", "no package \"lodash\""),
+            ("const a = async () => { const b: B = await import('zod'); };", "no package \"zod\""),
+            ("const a = () => import('node:fs');", "no Node"),
+            ("const a = () => { try { return 1; } catch { return import('zod'); } };", "no package \"zod\""),
+            ("const a = async () => { try { await import('zod'); } catch {} };", ""),
+            ("const a = () => import('zod').then((b) => b.c).catch(() => null);", ""),
         ] {
             let read = module(&file(&format!("\n{import}\nexport default a;")));
             match read {

@@ -34,7 +34,9 @@ impl Tool for ToolUseTool {
             None => Ok(shown(ended)),
             Some(kind) => {
                 let retryable = ended.failure.as_ref().is_some_and(|failure| failure.retryable);
-                Err(Failure { retryable, ..Failure::new(kind, ended.output.joined_text()) })
+                let failure = Failure { retryable, ..Failure::new(kind, ended.output.joined_text()) };
+                // Hosts act on how a call ended: a denial that looked like a failure would be tried again.
+                Err(failure.with_inner(ended.outcome))
             }
         }
     }

@@ -1,10 +1,10 @@
 //! Calls through `tool_use` and `batch`.
 
-use crate::kit::{call, denying, equipped, kit};
-use haft_core::{FailureKind, Outcome};
+use crate::kit::{answered_by, call, denied, denying, equipped, failed, has, kit};
+use haft_core::{Answer, FailureKind, Outcome};
 use haft_policy::Mode;
 use haft_test::{Answers, HarnessSetup};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn tool_use_gives_what_the_call_itself_gives() {
@@ -19,20 +19,52 @@ async fn tool_use_gives_what_the_call_itself_gives() {
 }
 
 #[tokio::test]
-async fn tool_use_fails_as_the_call_itself_fails() {
+async fn tool_use_ends_as_the_call_itself_ends() {
     let kit = denying("read(secret/**)", Answers::yes());
     kit.write("secret/k", "x");
-    for (input, kind, says) in [
-        (json!({"tool": "read", "input": {"path": "none"}}), FailureKind::NotFound, "none"),
-        (json!({"tool": "read", "input": {"path": "secret/k"}}), FailureKind::Permission, "secret/**"),
-        (json!({"tool": "read", "input": {"path": 7}}), FailureKind::InvalidInput, "/path"),
-        (json!({"tool": "raed"}), FailureKind::NotFound, "nearest names are: read"),
-        (json!({"tool": "batch", "input": {"calls": []}}), FailureKind::InvalidInput, "directly"),
+    for (tool, input, name, says) in [
+        ("read", json!({"path": "none"}), "failed", "none"),
+        ("read", json!({"path": "secret/k"}), "denied", "secret/**"),
+        ("read", json!({"path": 7}), "invalid", "/path"),
+        ("raed", json!({}), "unknown", "nearest names are: read"),
     ] {
-        let ended = call(&kit, "tool_use", input).await;
-        assert_eq!(ended.outcome, Outcome::Failed { kind });
-        assert!(ended.output.joined_text().contains(says), "{}", ended.output.joined_text());
+        let itself = call(&kit, tool, input.clone()).await;
+        let ended = call(&kit, "tool_use", json!({"tool": tool, "input": input})).await;
+        assert_eq!((ended.outcome.name(), &ended.outcome), (name, &itself.outcome));
+        assert_eq!(ended.failure.is_some(), itself.failure.is_some(), "{name}");
+        let text = ended.output.joined_text();
+        assert!(text.contains(says) && text == itself.output.joined_text(), "{text}");
     }
+    let twice = call(&kit, "tool_use", json!({"tool": "batch", "input": {"calls": []}})).await;
+    assert!(failed(&twice, FailureKind::InvalidInput).contains("directly"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_person_or_the_clock_ends_inside_ends_tool_use_as_well() {
+    let no = Answer::Deny { feedback: Some("not now".to_owned()) };
+    let kit = answered_by(Answers::script([no, Answer::Dismissed, Answer::Once]));
+    let write = json!({"tool": "write", "input": {"path": "a.txt", "content": "x"}});
+    let refused = call(&kit, "tool_use", write.clone()).await;
+    assert_eq!(denied(&refused), "user");
+    assert!(matches!(&refused.outcome, Outcome::Denied { feedback: Some(said), .. } if said == "not now"));
+    assert_eq!(call(&kit, "tool_use", write).await.outcome, Outcome::Cancelled);
+    let sleep = json!({"tool": "bash", "input": {"command": "sleep 60", "timeout": 50}});
+    assert_eq!(call(&kit, "tool_use", sleep).await.outcome, Outcome::TimedOut);
+    assert!(!kit.path("a.txt").exists());
+}
+
+#[tokio::test]
+async fn batch_says_of_each_call_how_it_ended() {
+    let kit = denying("read(secret/**)", Answers::no());
+    kit.write("secret/k", "x");
+    let read = |path: Value| json!({"tool": "read", "input": {"path": path}});
+    let write = json!({"tool": "write", "input": {"path": "a.txt", "content": "x"}});
+    let calls = json!([read(json!("secret/k")), read(json!(7)), {"tool": "raed"}, write]);
+    let ended = call(&kit, "batch", json!({"calls": calls})).await;
+    assert_eq!(ended.outcome, Outcome::Completed);
+    let text = ended.output.joined_text();
+    has(&text, &["[1.1 read: denied]", "[1.2 read: invalid]", "[1.3 raed: unknown]", "[1.4 write: denied]"]);
+    assert!(text.ends_with("4 of 4 calls gave no result."), "{text}");
 }
 
 #[tokio::test]

@@ -1,7 +1,11 @@
 //! `tar`: which of its words are archives, folders and members.
 
-use super::{Access, Item, Paths, Word, completed, is_among, items, names};
-use crate::command::read_only::tar_words;
+use super::Paths;
+use crate::command::{
+    Access, Word,
+    grammar::{Item, completed, items, names},
+    read_only::{is_among, tar_words},
+};
 
 const TAR: &str = "-cxtruAdvzjJZpPkmMOhSalwiBnGWo -f:@ -C:@ -T:@ -X:@ -g:@ -bIKNVFHLs: --file=@ --directory=@ \
     --files-from=@ --exclude-from=@ --listed-incremental=@ --index-file=@ --exclude= --strip-components= --transform= \

@@ -1,7 +1,9 @@
 //! What a line does to the meaning of its own later words: other folders behind well-known names, and new links.
 
-use super::{Access, Cwd, Line, PathWord, Simple, Word, git, is_among, rows};
-use crate::command::read_only::tar_words;
+use crate::command::{
+    Access, Cwd, Line, PathWord, Simple, Word, git,
+    read_only::{is_among, rows, tar_words},
+};
 
 /// Variables that lead words and directory changes.
 const LEADING: &str = "HOME PWD OLDPWD CDPATH DIRSTACK";

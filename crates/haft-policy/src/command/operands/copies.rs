@@ -1,6 +1,11 @@
 //! What lands where: programs whose last word is a file or the folder that they copy, move or link into.
 
-use super::{Access, Item, Paths, Word, is_among, names, tree};
+use super::{Paths, tree};
+use crate::command::{
+    Access, Word,
+    grammar::{Item, names},
+    read_only::is_among,
+};
 
 /// The words of such a program.
 pub(super) struct Given<'i, 'w> {

@@ -1,7 +1,7 @@
 //! Programs that write what they are given, as far as telling their operands apart needs. Their options are
 //! written as in [`grammar`](super::super::grammar); which of them do harm is told by others.
 
-use super::Access;
+use crate::command::Access;
 
 /// What the operands are.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,11 @@
 //! `sed` and `awk`: programs whose first operand is a program of its own. Only what can't write, run or open
 //! anything is let through; a script that isn't understood wholly isn't.
 
-use super::{Item, Word, items, names, not_listed, operands};
+use super::not_listed;
+use crate::command::{
+    Word,
+    grammar::{Item, items, names, operands},
+};
 use std::{iter::Peekable, str::Chars};
 
 const SED: &str = "-nErsuz -l: -e: --quiet --silent --regexp-extended --null-data --separate --unbuffered \

@@ -3,7 +3,10 @@
 //! Read as they are meant, so that a list that works elsewhere works here. What of an entry isn't understood is a problem
 //! with its line and the entry is used without it; one that can't be used without is left out, and says why.
 
+mod choices;
 mod launch;
+
+pub use choices::switched_off;
 
 use super::{McpSetting, McpToolSetting, read::wrong_name};
 use crate::{
@@ -137,8 +140,8 @@ impl List<'_> {
                 _ => self.servers(inner),
             }
         }
-        let own = root.get("projects").and_then(|all| all.get(&self.place.workspace));
-        if let Some(Value::Object(servers)) = own.and_then(|project| project.get("mcpServers")) {
+        let own = project(root, self.place).and_then(|own| own.get("mcpServers"));
+        if let Some(Value::Object(servers)) = own {
             is_list = true;
             self.servers(servers);
         }
@@ -153,9 +156,21 @@ impl List<'_> {
     fn leave_out(&mut self, root: &Map<String, Value>) {
         let choice = |name: &str| names(root.get("mcp").and_then(|choices| choices.get(name)));
         let (allowed, excluded) = (choice("allowed"), choice("excluded").unwrap_or_default());
+        let off = names(project(root, self.place).and_then(|own| own.get("disabledMcpServers")));
+        let off = off.unwrap_or_default();
         for (name, setting) in &mut self.found.servers {
-            let is_out = excluded.contains(name) || allowed.as_ref().is_some_and(|all| !all.contains(name));
+            let is_out = excluded.contains(name)
+                || off.contains(name)
+                || allowed.as_ref().is_some_and(|all| !all.contains(name));
             setting.enabled &= !is_out;
+        }
+        let is_everywhere = |name: &str| root.get("mcpServers").is_some_and(|all| all.get(name).is_some());
+        for name in off.iter().filter(|name| is_everywhere(name)) {
+            let text = format!(
+                "the server \"{name}\" is off in this workspace only; taken over it is off in all of them"
+            );
+            let fix = format!("to have it on, write enabled = true under [mcp.servers.{name}]");
+            self.problem(line_of(&self.source.text, name), &text, &fix);
         }
     }
 
@@ -228,6 +243,11 @@ impl List<'_> {
             fix: fix.to_owned(),
         });
     }
+}
+
+/// What a file for all workspaces says of this one.
+fn project<'a>(root: &'a Map<String, Value>, place: &Place) -> Option<&'a Value> {
+    root.get("projects")?.get(&place.workspace)
 }
 
 /// Whether an object is a server and not a list of them.
@@ -437,6 +457,24 @@ mod tests {
         let used: Vec<bool> = ["a", "b", "c"].iter().map(|name| list.servers[*name].enabled).collect();
         assert_eq!(used, [true, false, false]);
         assert_eq!(parts(&list, "a"), "command=a; variable K=${KEY}; variable P=$5");
+    }
+
+    #[test]
+    fn what_a_workspace_switches_off_comes_over_as_off() {
+        let list = read(
+            r#"{"mcpServers": {"a": {"command": "a"}, "b": {"command": "b"}},
+                "projects": {
+                    "/w": {"mcpServers": {"c": {"command": "c"}, "d": {"command": "d"}},
+                           "disabledMcpServers": ["b", "d", "gone"]},
+                    "/v": {"disabledMcpServers": ["a"]}}}"#,
+        );
+        let used: Vec<bool> = list.servers.values().map(|server| server.enabled).collect();
+        assert_eq!(used, [true, false, true, false]);
+        let said: Vec<&str> = list.problems.iter().map(|problem| problem.text.as_str()).collect();
+        assert_eq!(
+            said,
+            [r#"the server "b" is off in this workspace only; taken over it is off in all of them"#]
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod read;
 mod template;
 
 pub use change::{McpChange, McpEntry, server_keys};
-pub use json::{ForeignServers, ServerListForm, server_list};
+pub use json::{ForeignServers, ServerListForm, server_list, switched_off};
 pub use read::is_secret_header;
 pub(super) use read::servers;
 pub use template::Template;

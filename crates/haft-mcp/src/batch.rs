@@ -1,0 +1,197 @@
+//! Several messages at once, as only revision 2025-03-26 has them: taken in one after another, answered by one array.
+//!
+//! Leaves the meaning of each to `peer`. Keeps "one answer for each that wants one, in the order of the messages".
+
+use crate::{
+    era::Era,
+    fault::Fault,
+    frame::{Frame, parse},
+    peer::{Heard, Peer},
+    reach::{Reach, Reply},
+    work::{Work, refusal},
+};
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, SeqAccess, Visitor},
+};
+use serde_json::value::RawValue;
+use std::{
+    fmt, io,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// How many messages are read of one batch: their answers are kept until all of them are there.
+pub(crate) const BATCH_MAX: usize = 256;
+
+/// The messages of a batch as raw text.
+#[derive(Debug, Default)]
+pub(crate) struct Batch<'a> {
+    /// The first of them, at most [`BATCH_MAX`].
+    pub(crate) messages: Vec<&'a RawValue>,
+    /// How many more there are.
+    pub(crate) further: usize,
+}
+
+impl<'de> Deserialize<'de> for Batch<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(Pieces)
+    }
+}
+
+/// Gathers them.
+struct Pieces;
+
+impl<'de> Visitor<'de> for Pieces {
+    type Value = Batch<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of messages")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Batch<'de>, A::Error> {
+        let mut batch = Batch::default();
+        while batch.messages.len() < BATCH_MAX {
+            let Some(message) = items.next_element::<&'de RawValue>()? else { return Ok(batch) };
+            batch.messages.push(message);
+        }
+        while items.next_element::<IgnoredAny>()?.is_some() {
+            batch.further += 1;
+        }
+        Ok(batch)
+    }
+}
+
+/// Takes the messages of a batch in, and gives what is to be worked on. What they come to goes by `via` once all of it is
+/// there, as the reply to the whole; `era` says what a request is of.
+///
+/// # Errors
+/// It is no batch, or too long a one: nothing of it was taken in.
+pub(crate) fn take(
+    peer: &Arc<Peer>,
+    via: &Arc<dyn Reach>,
+    text: &str,
+    era: impl Fn(&Frame<'_>) -> Result<Era, Fault>,
+) -> Result<Vec<Work>, Fault> {
+    let batch: Batch<'_> = serde_json::from_str(text).map_err(|error| Fault::not_json(&error.to_string()))?;
+    if batch.messages.is_empty() {
+        return Err(Fault::invalid_request("a batch has at least one message"));
+    }
+    if batch.further > 0 {
+        let why =
+            format!("a batch has at most {BATCH_MAX} messages; nothing of it was done, send it in parts");
+        return Err(Fault::invalid_request(&why));
+    }
+    let mut works = Vec::new();
+    for (message, way) in batch.messages.iter().zip(Part::open(via, batch.messages.len())) {
+        let frame = parse(message.get());
+        let heard = match refused(&frame, &era) {
+            None => peer.hear(&frame, &way, Era::Legacy),
+            Some(refused) => refused,
+        };
+        match heard {
+            Heard::Request(work) => works.push(work),
+            Heard::Taken => way.close(None),
+            Heard::Fault { raw_id, fault } => {
+                way.close(Some(refusal(raw_id.as_deref(), &fault, Era::Legacy)));
+            }
+        }
+    }
+    Ok(works)
+}
+
+/// A request that has no place in a batch.
+fn refused(frame: &Frame<'_>, era: impl Fn(&Frame<'_>) -> Result<Era, Fault>) -> Option<Heard> {
+    let Frame::Request(asked) = frame else { return None };
+    let fault = match era(frame) {
+        Ok(Era::Legacy) if asked.method != "initialize" => return None,
+        Ok(Era::Legacy) => Fault::invalid_request("initialize can't be part of a batch; send it by itself"),
+        Ok(Era::Modern) => {
+            Fault::invalid_request("a batch is of 2025-03-26 alone; send each request by itself")
+        }
+        Err(fault) => fault,
+    };
+    Some(Heard::Fault { raw_id: Some(asked.raw_id.to_owned()), fault })
+}
+
+/// What gathers the answers to one batch.
+struct Gathering {
+    via: Arc<dyn Reach>,
+    open: Mutex<Open>,
+}
+
+struct Open {
+    /// In the order of the messages; none where none is wanted, or it isn't there yet.
+    replies: Vec<Option<String>>,
+    waiting: usize,
+}
+
+/// The way of one message: what is said meanwhile goes out at once, its reply with those of the others.
+struct Part {
+    whole: Arc<Gathering>,
+    at: usize,
+}
+
+impl Part {
+    /// The ways of so many messages.
+    fn open(via: &Arc<dyn Reach>, count: usize) -> Vec<Arc<dyn Reach>> {
+        let open = Mutex::new(Open { replies: vec![None; count], waiting: count });
+        let whole = Arc::new(Gathering { via: Arc::clone(via), open });
+        let part = |at: usize| -> Arc<dyn Reach> { Arc::new(Self { whole: Arc::clone(&whole), at }) };
+        (0..count).map(part).collect()
+    }
+}
+
+impl Reach for Part {
+    fn push(&self, text: String) -> io::Result<()> {
+        self.whole.via.push(text)
+    }
+
+    fn tell(&self, text: String) -> io::Result<()> {
+        self.whole.via.tell(text)
+    }
+
+    fn offer(&self, text: String) {
+        self.whole.via.offer(text);
+    }
+
+    fn close(&self, reply: Option<Reply>) {
+        let replies = {
+            let mut open = self.whole.open.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(slot) = open.replies.get_mut(self.at) {
+                *slot = reply.map(|reply| reply.text);
+            }
+            open.waiting = open.waiting.saturating_sub(1);
+            if open.waiting > 0 {
+                return;
+            }
+            std::mem::take(&mut open.replies)
+        };
+        let replies: Vec<String> = replies.into_iter().flatten().collect();
+        // Where nothing wanted an answer there is none, not an empty array.
+        let reply =
+            (!replies.is_empty()).then(|| Reply { text: format!("[{}]", replies.join(",")), status: 200 });
+        self.whole.via.close(reply);
+    }
+
+    fn can_ask(&self) -> bool {
+        self.whole.via.can_ask()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_is_read_as_far_as_it_may_go_and_the_rest_counted() {
+        let batch: Batch<'_> = serde_json::from_str(r#"[ {"a": 1.50} , 7 ]"#).unwrap();
+        let texts: Vec<&str> = batch.messages.iter().map(|message| message.get()).collect();
+        assert_eq!((texts.as_slice(), batch.further), (&[r#"{"a": 1.50}"#, "7"][..], 0));
+        let long = format!("[{}]", vec!["1"; BATCH_MAX + 3].join(","));
+        let batch: Batch<'_> = serde_json::from_str(&long).unwrap();
+        assert_eq!((batch.messages.len(), batch.further), (BATCH_MAX, 3));
+        for broken in ["[1,", "[1] 2", "{}"] {
+            assert!(serde_json::from_str::<Batch<'_>>(broken).is_err(), "{broken}");
+        }
+    }
+}
