@@ -22,7 +22,7 @@ mod sandbox;
 mod scripts;
 mod settings;
 
-pub(crate) use extensions::{Brought, ExtensionStanding};
+pub(crate) use extensions::{Brought, ExtensionCommand, ExtensionStanding, Meant};
 pub(crate) use folders::{Tools, WORKSPACE_ROOTS};
 pub(crate) use home::Home;
 pub(crate) use keys::{Keys, MODEL_KEYS};

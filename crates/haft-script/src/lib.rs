@@ -18,7 +18,7 @@ pub use code::{CODE_TOOL, CodeSettings, SCRIPT_NAME, SavedScript, code_tool, sav
 pub use endings::SOURCE_ENDINGS;
 pub use engine::{Engine, MEMORY_BYTES};
 pub use module::{
-    Activated, Declared, DeclaredChange, DeclaredHook, Discovered, Extension, ExtensionAbout, ExtensionStore,
-    ModuleFault, ModuleTool, ScriptModule, ScriptTool, activate_once, declare_all, discover, lent_tools,
-    load_main, load_module, tightened,
+    Activated, COMMAND_TIMEOUT, Declared, DeclaredChange, DeclaredCommand, DeclaredHook, Discovered,
+    Extension, ExtensionAbout, ExtensionStore, ModuleFault, ModuleTool, Say, ScriptModule, ScriptTool,
+    activate_once, declare_all, discover, lent_tools, load_main, load_module, tightened,
 };

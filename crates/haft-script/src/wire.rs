@@ -74,10 +74,10 @@ pub(crate) enum Order {
     Call {
         /// Which call the answer is to.
         id: u64,
-        /// Which function: `execute`, `consult`, `cleanup`, `hook`.
+        /// Which function: `execute`, `consult`, `cleanup`, `hook`, `command`.
         #[serde(rename = "fn")]
         function: String,
-        /// Of which tool or hook.
+        /// Of which tool, hook or command.
         of: String,
         /// Its input.
         input: Value,

@@ -1,12 +1,18 @@
 //! Extensions of a workspace and of the user: found, asked what they register, and kept in step with their folders.
 
+mod command;
+mod files;
 mod kept;
 mod one;
 mod standing;
 mod stored;
 
 pub(super) use self::one::MANIFEST;
-pub(crate) use self::{kept::Brought, standing::Standing as ExtensionStanding};
+pub(crate) use self::{
+    command::{ExtensionCommand, Meant},
+    kept::Brought,
+    standing::Standing as ExtensionStanding,
+};
 use self::{
     kept::Kept,
     one::{One, problem},
@@ -15,7 +21,7 @@ use self::{
 };
 use super::{App, approved::of_extension, scripts::Scripts};
 use haft_core::{Credential, Failure, Files, PathArg, RealPath};
-use haft_runtime::{Catalogue, Problem, hooks::Hook};
+use haft_runtime::{Catalogue, Problem, hooks::Hook, source::Skill};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -23,6 +29,8 @@ use std::{
 
 /// Where a workspace's extensions are.
 pub(super) const WORKSPACE_ROOT: &str = ".haft/extensions";
+/// How the owners of what extensions register begin.
+const OWNER: &str = "extension:";
 /// How many extensions of one folder are read.
 pub(super) const EXTENSIONS_MAX: usize = 200;
 
@@ -136,9 +144,32 @@ impl Extensions {
         self.kept.iter().filter_map(|(owner, kept)| kept.brought(owner)).collect()
     }
 
-    /// The hooks that extensions register, of those that may hear of calls.
+    /// The hooks that extensions register and declare, of those that may hear of calls.
     pub(super) fn hooks(&self) -> Vec<Hook> {
         self.kept.values().flat_map(Kept::heard).collect()
+    }
+
+    /// The skills that models are told of. Of several with one name, those after the first are known by their extension's
+    /// name too.
+    pub(super) fn skills(&self) -> Vec<Skill> {
+        let mut names = BTreeSet::new();
+        let mut all = Vec::new();
+        for (owner, kept) in &self.kept {
+            for skill in kept.skills() {
+                let mut skill = skill.clone();
+                if !names.insert(skill.name.clone()) {
+                    skill.name = format!("{}:{}", id_of(owner), skill.name);
+                    names.insert(skill.name.clone());
+                }
+                all.push(skill);
+            }
+        }
+        all
+    }
+
+    /// The commands that extensions have for people.
+    pub(super) fn commands(&self) -> Vec<ExtensionCommand> {
+        self.kept.iter().flat_map(|(owner, kept)| kept.commands(id_of(owner))).collect()
     }
 }
 
@@ -156,7 +187,12 @@ fn holds_one(files: &dyn Files, folder: &RealPath) -> bool {
 
 /// Who owns what an extension registers.
 fn owner_of(id: &str) -> String {
-    format!("extension:{id}")
+    format!("{OWNER}{id}")
+}
+
+/// The extension that an owner is.
+fn id_of(owner: &str) -> &str {
+    owner.strip_prefix(OWNER).unwrap_or(owner)
 }
 
 fn covered(root: &ExtensionRoot, (owner, id): (&str, &str)) -> Problem {

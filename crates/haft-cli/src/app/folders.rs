@@ -3,7 +3,7 @@
 use super::{
     App, Keys,
     adjust::adjust,
-    extensions::{Brought, Extensions},
+    extensions::{Brought, ExtensionCommand, Extensions},
     scripts::{ScriptFolder, Scripts},
 };
 use crate::command::block_on;
@@ -15,7 +15,11 @@ use haft_runtime::{
     find::tool_search,
     hooks::Hook,
     settings::{Setting, ToolSandbox, ToolSetting},
-    source::command::{CommandFolders, CommandRoot},
+    source::{
+        SKILL_TOOL, Skill,
+        command::{CommandFolders, CommandRoot},
+        skill_tool,
+    },
     tool_help, undo_tool,
 };
 use haft_script::lent_tools;
@@ -61,8 +65,16 @@ struct Sources {
     folders: Vec<CommandFolders>,
     modules: Vec<ScriptFolder>,
     extensions: Extensions,
+    skills: Skills,
     /// Settings put over tools.
     adjusted: BTreeMap<String, Handle>,
+}
+
+/// The skills that models are told of, and the tool that gives them; there is none where there are no skills.
+#[derive(Default)]
+struct Skills {
+    known: Vec<Skill>,
+    tool: Vec<Handle>,
 }
 
 impl Tools {
@@ -103,7 +115,8 @@ impl Tools {
         let paths = watched.map(|path| PathBuf::from(path.absolute())).collect();
         let modules = roots.iter().cloned().map(ScriptFolder::new).collect();
         let folders = roots.into_iter().map(CommandFolders::new).collect();
-        let sources = Mutex::new(Sources { folders, modules, extensions, adjusted: BTreeMap::new() });
+        let (skills, adjusted) = (Skills::default(), BTreeMap::new());
+        let sources = Mutex::new(Sources { folders, modules, extensions, skills, adjusted });
         let (settings, keys) = (app.settings.tools.clone(), app.keys.clone());
         let servers = app.clients(&catalogue);
         let inner = Inner { files, settings, keys, paths, scripts, sources, servers };
@@ -123,7 +136,37 @@ impl Tools {
             modules.sync(&self.catalogue, self.inner.files.as_ref(), &self.inner.scripts);
         }
         sources.extensions.sync(&self.catalogue, self.inner.files.as_ref(), &self.inner.scripts);
+        self.offer(&mut sources.skills, sources.extensions.skills());
         self.adjust(&mut sources.adjusted);
+    }
+
+    /// Puts a tool for the skills that there are now in the place of the one before.
+    fn offer(&self, skills: &mut Skills, now: Vec<Skill>) {
+        if skills.known == now {
+            return;
+        }
+        let _together = self.catalogue.hold();
+        skills.tool.clear();
+        let mut problems = Vec::new();
+        if !now.is_empty() {
+            let tool = skill_tool(now.clone());
+            let tool = match self.inner.settings.get(SKILL_TOOL) {
+                Some(setting) => adjust(tool, setting, &self.inner.keys),
+                None => tool,
+            };
+            match self.catalogue.register_all([tool], CORE) {
+                Ok(handles) => skills.tool = handles,
+                Err(error) => problems.push(Problem {
+                    source: SKILL_TOOL.to_owned(),
+                    path: None,
+                    line: None,
+                    text: format!("skills can't be offered: {error}"),
+                    fix: format!("call that tool something else than {SKILL_TOOL}"),
+                }),
+            }
+        }
+        self.catalogue.report(SKILL_TOOL, problems);
+        skills.known = now;
     }
 
     /// The servers whose tools are here.
@@ -175,7 +218,12 @@ impl Tools {
         self.inner.sources.lock().unwrap_or_else(PoisonError::into_inner).extensions.brought()
     }
 
-    /// The hooks that extensions register.
+    /// The commands that extensions have for people.
+    pub(crate) fn commands(&self) -> Vec<ExtensionCommand> {
+        self.inner.sources.lock().unwrap_or_else(PoisonError::into_inner).extensions.commands()
+    }
+
+    /// The hooks that extensions register and declare.
     pub(crate) fn hooks(&self) -> Vec<Hook> {
         self.inner.sources.lock().unwrap_or_else(PoisonError::into_inner).extensions.hooks()
     }

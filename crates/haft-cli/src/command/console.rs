@@ -2,6 +2,7 @@
 //!
 //! Lines come from a terminal or a pipe; the end of input ends it.
 
+mod slash;
 mod typed;
 
 use super::{
@@ -26,6 +27,7 @@ use crate::{
 use haft_agent::{AgentObserver, ModelSettings};
 use haft_core::{Block, Credential, JobView, Request, Spec, Status as HowEnded};
 use haft_runtime::{Resolved, Session};
+use slash::Slash;
 use std::{pin::pin, sync::Arc};
 use typed::{ConsoleInput, ConsoleLine, example};
 
@@ -37,6 +39,7 @@ const TOOL_HELP: &str = "What can be typed:
   tools                           the tools there are
   jobs                            the commands that go on in the background
   /background                     while a command runs: it goes on in the background
+  /NAME words                     a command of an extension
   quit                            ends (as does the end of input)
 No model is configured; with one (`haft run --help` says how), this is an agent to talk to.";
 const AGENT_HELP: &str = "What is for haft itself:
@@ -45,7 +48,11 @@ const AGENT_HELP: &str = "What is for haft itself:
   /help     this
   /quit     ends (as does the end of input)
   /background, while a command runs: it goes on in the background, and the model with something else
+  /NAME     a command of an extension, whose output is for you alone
 Anything else goes to the model. Ctrl-C interrupts it, twice quits.";
+/// What can be typed with a slash and is haft's own.
+const AGENT_WORDS: [&str; 5] = ["/tools", "/jobs", "/help", "/quit", "/background"];
+const TOOL_WORDS: [&str; 3] = ["help", "tools", "quit"];
 /// How long a tool's description is in a list.
 const SUMMARY_MAX_CHARS: usize = 70;
 
@@ -112,10 +119,15 @@ async fn talk(app: &App, model: ModelSettings, people: People, lines: &Arc<Lines
         match line.trim() {
             "" => {}
             "/quit" | "/exit" | "quit" | "exit" => break,
-            "/help" => print::line(AGENT_HELP),
+            "/help" => print::line(&help(AGENT_HELP, &live)),
             "/tools" => print::line(&tool_list(&live.session)),
             "/jobs" => print::line(&job_list(&live.session)),
+            _ if is_background(&line) => move_to_background(&live.session),
             task => {
+                if let Some(slash) = Slash::parse(&line) {
+                    slash.run(&live, &AGENT_WORDS, &mut interrupts).await;
+                    continue;
+                }
                 let running = run::until_ended(&mut agent, task, &mut interrupts);
                 let Some(run) = hearing(running, lines, &live.session).await else {
                     return Ok(Status::Cancelled);
@@ -169,6 +181,11 @@ fn move_to_background(session: &Session) {
     }
 }
 
+/// What can be typed, with what extensions add to it.
+fn help(own: &str, live: &Live) -> String {
+    slash::list(&live.tools.commands()).map_or_else(|| own.to_owned(), |theirs| format!("{own}\n{theirs}"))
+}
+
 fn watch(session: &Arc<Session>) -> Arc<dyn AgentObserver> {
     let notes = Screen::stderr();
     let watch = CardWatch::new(&notes).with_text(Prose::new(&Screen::stdout()));
@@ -188,7 +205,14 @@ async fn tools(app: &App, people: People, lines: &Arc<Lines>) -> anyhow::Result<
         match ConsoleLine::parse(&line) {
             ConsoleLine::Empty => {}
             ConsoleLine::Quit => break,
-            ConsoleLine::Help => print::line(TOOL_HELP),
+            ConsoleLine::Help => print::line(&help(TOOL_HELP, &live)),
+            _ if is_background(&line) => move_to_background(&live.session),
+            ConsoleLine::Slash => match Slash::parse(line.trim()) {
+                Some(slash) => slash.run(&live, &TOOL_WORDS, &mut interrupts).await,
+                None => {
+                    print::line("after a slash comes the name of a command; `help` shows what can be typed")
+                }
+            },
             ConsoleLine::Tools => {
                 live.tools.renew().await;
                 live.session.refresh();

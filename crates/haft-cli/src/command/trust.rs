@@ -91,7 +91,8 @@ pub(super) fn trust(app: &App, args: &TrustArgs) -> anyhow::Result<Status> {
     if trusted {
         print::line(
             "Hooks and extensions count as they are now. Of those that change or come later, a hook isn't run, and an \
-             extension only denies and asks, until you run this again.",
+             extension only denies and asks, until you run this again; hooks of its manifest aren't run, and models aren't \
+             told of its skills.",
         );
         print::line("Take it back with: haft trust --revoke");
     }
@@ -156,20 +157,34 @@ fn lines_of(extension: &Brought) -> Vec<String> {
         let all: Vec<String> = all.iter().map(|one| exact_line(one)).collect();
         (!all.is_empty()).then(|| format!("  {what}: {}", all.join(", ")))
     };
+    let declared = extension.written_hooks.iter().take(HOOKS_MAX);
+    let mut declared: Vec<String> =
+        declared.map(|hook| format!("  hook of its manifest: {}", shown(hook))).collect();
+    let further = extension.written_hooks.len().saturating_sub(HOOKS_MAX);
+    if further > 0 {
+        declared.push(format!("  and {further} more hooks of its manifest"));
+    }
     let details = [
         listed("hooks", &extension.hooks),
+        listed("skills, of which models are told", &extension.skills),
+        listed("commands", &extension.commands),
         listed("tools of others", &extension.changes),
         listed("permissions", &extension.permissions),
     ];
-    std::iter::once(format!("{path}{state}")).chain(details.into_iter().flatten()).collect()
+    let first = std::iter::once(format!("{path}{state}"));
+    first.chain(declared).chain(details.into_iter().flatten()).collect()
 }
 
 fn as_json(extension: &Brought) -> Value {
+    let declared: Vec<String> = extension.written_hooks.iter().map(shown).collect();
     json!({
         "folder": extension.folder.absolute(),
         "hash": extension.hash,
         "approvable": !extension.is_broken,
         "hooks": extension.hooks,
+        "manifestHooks": declared,
+        "skills": extension.skills,
+        "commands": extension.commands,
         "changes": extension.changes,
         "permissions": extension.permissions,
     })

@@ -1,7 +1,7 @@
 //! The declaration of one hook.
 
 use super::{HookEvent, HookOutcome, Matcher, Names, names::names_of};
-use haft_core::{BoxFuture, Credential, Failure, TraceStep};
+use haft_core::{BoxFuture, Credential, Failure, RealPath, TraceStep};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -99,6 +99,8 @@ pub struct Hook {
     /// Whether only what it has against something counts: what it allows, tells the model or puts in the place of a
     /// result is passed over.
     pub tightens_only: bool,
+    /// The folder that its line starts in and that paths in it are relative to; none for the workspace.
+    pub folder: Option<RealPath>,
     /// Where it was declared, `path:line`.
     pub source: Option<String>,
 }
@@ -116,6 +118,7 @@ impl Hook {
             on_error: OnError::default_of(event, Names::Haft),
             names: Names::Haft,
             tightens_only: false,
+            folder: None,
             source: None,
         }
     }

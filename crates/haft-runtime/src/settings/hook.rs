@@ -4,6 +4,7 @@
 //! take the hook away, which may be a guard: it stays, and never works.
 
 mod fitting;
+mod written;
 
 use super::{
     Origin,
@@ -12,6 +13,8 @@ use super::{
 use crate::hooks::{Endpoint, HOOK_TIMEOUT_MAX, Handler, Hook, HookEvent, Matcher, Names, OnError};
 use haft_core::Credential;
 use std::time::Duration;
+
+pub use written::{WrittenHooks, written_hooks};
 
 const KEYS: [&str; 9] =
     ["name", "matcher", "command", "url", "headers", "timeoutMs", "rewrite", "onError", "names"];

@@ -4,22 +4,29 @@
 //! write in it and haft doesn't know is no fault.
 
 use super::command::{JsRuntime, KeyLines, ManifestText};
-use crate::catalogue::Problem;
+use crate::{
+    catalogue::Problem,
+    hooks::Hook,
+    settings::{WrittenHooks, written_hooks},
+};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What this version has no use for.
-const LATER: [&str; 2] = ["skills", "hooks"];
+/// Hooks that it declares as settings do.
+const HOOKS: &str = "hooks";
+/// Its folders of skills.
+const SKILLS: &str = "skills";
 /// Servers that it lists; whoever starts servers reads them.
 const SERVERS: &str = "mcpServers";
 /// What wakes an extension at once.
 const AT_ONCE: [&str; 3] = ["onStartupFinished", "onStartup", "*"];
 const ON_TOOL: &str = "onTool:";
+const ON_COMMAND: &str = "onCommand:";
 /// How a main file is called where nothing is said.
 const MAIN: &str = "main";
 
 /// What an extension says of itself.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct ExtensionManifest {
     /// Its folder's name.
     pub id: String,
@@ -39,17 +46,30 @@ pub struct ExtensionManifest {
     pub is_lazy: bool,
     /// Tools that wake it.
     pub wakes: BTreeSet<String>,
+    /// Commands that wake it.
+    pub commands: BTreeSet<String>,
     /// What it says of its tools, by name; it holds over what the code says.
     pub metadata: BTreeMap<String, Map<String, Value>>,
     /// Capabilities whose tools it wants to change.
     pub mutates: BTreeSet<String>,
     /// Folders of command tools in it.
     pub command_tools: Vec<String>,
+    /// Hooks that it declares as settings do.
+    pub hooks: Vec<Hook>,
+    /// Files in it that declare further ones.
+    pub hook_files: Vec<String>,
+    /// Skills in it, or folders of them.
+    pub skills: Vec<String>,
     /// What is odd about it, but no reason to set it aside.
     pub warnings: Vec<Problem>,
 }
 
 impl ExtensionManifest {
+    /// Whether more of it counts than its source: its hooks run programs in it, its skills are read by models.
+    pub fn needs_its_files(&self) -> bool {
+        !self.hooks.is_empty() || !self.hook_files.is_empty() || !self.skills.is_empty()
+    }
+
     /// What the code says of one of its tools, with what the manifest says over it.
     pub fn over(&self, said: &Value) -> Value {
         let mut data = said.clone();
@@ -109,6 +129,23 @@ pub fn parse_extension(from: &ManifestText<'_>) -> Result<ExtensionManifest, Vec
     if reader.faults.is_empty() { Ok(manifest) } else { Err(reader.faults) }
 }
 
+/// Reads the hooks of a file that a manifest names: by event, or all of them under `hooks`. A file that can't be read
+/// declares none.
+pub fn hooks_of_file(from: &ManifestText<'_>) -> (Vec<Hook>, Vec<Problem>) {
+    let root: Value = match serde_json::from_str(from.text) {
+        Ok(root) => root,
+        Err(error) => {
+            let text = format!("not valid JSON: {error}; its hooks are never heard");
+            let fix = "mend the JSON at this line".to_owned();
+            return (Vec::new(), vec![from.problem(error.line().max(1), text, fix)]);
+        }
+    };
+    let lines = KeyLines::scan(from.text);
+    let (table, at) = root.get(HOOKS).map_or((&root, String::new()), |table| (table, format!("/{HOOKS}")));
+    let written = WrittenHooks { table, path: from.path, owner: from.owner };
+    written_hooks(&written, &|below| lines.line(&format!("{at}{below}")))
+}
+
 struct Reader<'a> {
     from: &'a ManifestText<'a>,
     root: Map<String, Value>,
@@ -120,22 +157,17 @@ impl Reader<'_> {
     fn manifest(&mut self) -> ExtensionManifest {
         let id = self.from.folder.to_owned();
         let events = self.texts("activationEvents");
-        let wakes: BTreeSet<String> =
-            events.iter().filter_map(|event| event.strip_prefix(ON_TOOL)).map(str::to_owned).collect();
+        let named = |before: &str| -> BTreeSet<String> {
+            events.iter().filter_map(|event| event.strip_prefix(before)).map(str::to_owned).collect()
+        };
+        let (wakes, commands) = (named(ON_TOOL), named(ON_COMMAND));
         let runtime = self.runtime(&wakes);
         let is_woken = !wakes.is_empty() && !events.iter().any(|event| AT_ONCE.contains(&event.as_str()));
         let command_tools = self.texts("commandTools");
-        let has_more = !command_tools.is_empty() || self.root.contains_key(SERVERS);
+        let has_more = !command_tools.is_empty()
+            || [SERVERS, HOOKS, SKILLS].iter().any(|key| self.root.contains_key(*key));
         let main = self.text("main").or_else(|| (!has_more).then(|| MAIN.to_owned()));
-        let warnings = LATER.iter().filter(|key| self.root.contains_key(**key)).map(|key| {
-            let text = format!("\"{key}\" is noted, but this version doesn't act on it in an extension");
-            self.from.problem(
-                self.lines.line(&format!("/{key}")),
-                text,
-                "declare it in the settings".to_owned(),
-            )
-        });
-        let warnings = warnings.collect();
+        let (hooks, hook_files, warnings) = self.hooks();
         ExtensionManifest {
             // Under a runtime of the user's nothing of it runs before a call of one of its tools was allowed.
             is_lazy: is_woken || runtime.is_some(),
@@ -147,11 +179,42 @@ impl Reader<'_> {
             main,
             permissions: self.texts("permissions").into_iter().collect(),
             wakes,
+            commands,
             metadata: self.metadata(),
             mutates: self.texts("toolMutateCapabilities").into_iter().collect(),
             command_tools,
+            hooks,
+            hook_files,
+            skills: self.skills(),
             warnings,
         }
+    }
+
+    /// Its hooks, the files that declare further ones, and what is wrong with them: no reason to set its tools aside.
+    fn hooks(&self) -> (Vec<Hook>, Vec<String>, Vec<Problem>) {
+        let at = format!("/{HOOKS}");
+        match self.root.get(HOOKS) {
+            None | Some(Value::Null) => (Vec::new(), Vec::new(), Vec::new()),
+            Some(Value::String(file)) => (Vec::new(), vec![file.clone()], Vec::new()),
+            Some(Value::Array(files)) if files.iter().all(Value::is_string) => {
+                let files = files.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+                (Vec::new(), files, Vec::new())
+            }
+            Some(table) => {
+                let from = WrittenHooks { table, path: self.from.path, owner: self.from.owner };
+                let (hooks, problems) =
+                    written_hooks(&from, &|below| self.lines.line(&format!("{at}{below}")));
+                (hooks, Vec::new(), problems)
+            }
+        }
+    }
+
+    /// One folder may stand without a list around it.
+    fn skills(&mut self) -> Vec<String> {
+        if let Some(Value::String(one)) = self.root.get(SKILLS) {
+            return vec![one.clone()];
+        }
+        self.texts(SKILLS)
     }
 
     /// What its main file runs under.
@@ -334,6 +397,44 @@ mod tests {
     }
 
     #[test]
+    fn hooks_skills_and_commands_are_known_from_the_manifest_alone() {
+        let manifest = read(
+            "{\"activationEvents\": [\"onTool:t\", \"onCommand:greet\"], \"skills\": [\"skills\"],\n\"hooks\": {\n\"PreToolUse\": [\n\
+             {\"matcher\": \"bash\", \"command\": \"./guard.sh\"},\n{\"matcher\": \"read\"}]}}",
+        )
+        .unwrap();
+        assert_eq!(
+            (manifest.main.as_deref(), manifest.skills.as_slice()),
+            (None, &["skills".to_owned()][..])
+        );
+        assert!(manifest.commands.contains("greet") && manifest.needs_its_files());
+        let places: Vec<_> = manifest.hooks.iter().filter_map(|hook| hook.source.as_deref()).collect();
+        let path = ".haft/extensions/pack/extension.json";
+        assert_eq!(places, [format!("{path}:4"), format!("{path}:5")]);
+        assert_eq!(manifest.warnings[0].line, Some(5));
+        assert_eq!(read("{\"hooks\": \"hooks.json\"}").unwrap().hook_files, ["hooks.json"]);
+        assert!(read("{\"hooks\": 3}").unwrap().warnings[0].text.contains("by event"));
+        assert!(!read("{}").unwrap().needs_its_files());
+    }
+
+    #[test]
+    fn a_file_of_hooks_has_them_bare_or_under_their_name() {
+        for text in [
+            "{\"Stop\": [\n{\"command\": \"./done.sh\"}]}",
+            "{\"hooks\": {\"Stop\": [\n{\"command\": \"./done.sh\"}]}}",
+        ] {
+            let from =
+                ManifestText { text, folder: "pack", path: "pack/hooks.json", owner: "extension:pack" };
+            let (hooks, problems) = hooks_of_file(&from);
+            assert!(problems.is_empty(), "{problems:?}");
+            assert_eq!(hooks[0].source.as_deref(), Some("pack/hooks.json:2"));
+        }
+        let from =
+            ManifestText { text: "{\n,", folder: "pack", path: "pack/hooks.json", owner: "extension:pack" };
+        assert_eq!(hooks_of_file(&from).1[0].line, Some(2));
+    }
+
+    #[test]
     fn faults_have_their_line() {
         for (text, line, says) in [
             ("{\n,}", 2, "not valid JSON"),
@@ -348,7 +449,6 @@ mod tests {
             assert_eq!(problem.line, Some(line), "{text}");
             assert!(problem.text.contains(says), "{text}: {problem}");
         }
-        assert_eq!(read("{\n\"skills\": {}}").unwrap().warnings[0].line, Some(2));
         let servers = read("{\"mcpServers\": {}}").unwrap();
         assert!(servers.warnings.is_empty() && servers.main.is_none());
     }

@@ -5,6 +5,8 @@
 pub mod command;
 mod extension;
 mod registered;
+mod skill;
 
-pub use extension::{ExtensionManifest, parse_extension};
+pub use extension::{ExtensionManifest, hooks_of_file, parse_extension};
 pub use registered::{Found, Registered, Synced};
+pub use skill::{SKILL_FILE, SKILL_TOOL, Skill, SkillText, parse_skill, skill_tool};

@@ -431,11 +431,18 @@
         },
       }),
       commands: freeze({
-        register: (name, fn) => {
+        register: (name, handler, description) => {
+          const fn = typeof handler === "function" ? handler : handler && (handler.handler || handler.execute || handler.run);
           if (typeof fn !== "function") throw new Error("commands.register takes a name and a function");
-          commands[name] = fn;
-          event(0, { type: "command", name: String(name) });
-          return disposable(() => { delete commands[name]; });
+          const key = String(name), number = nextNumber++;
+          if (commands[key] !== undefined) throw new Error('Command "' + key + '" already registered by "' + about.id + '"');
+          commands[key] = fn;
+          const said = description === undefined && typeof handler === "object" ? handler.description : description;
+          event(0, { type: "command", number, name: key, description: typeof said === "string" ? said : "" });
+          return disposable(() => {
+            if (commands[key] === fn) delete commands[key];
+            event(0, { type: "dispose", number });
+          });
         },
       }),
       storage: granted("storage") ? storage : freeze({ get: notGranted("storage"), set: notGranted("storage"), delete: notGranted("storage"), keys: notGranted("storage") }),

@@ -72,6 +72,11 @@ impl Live {
         lock(&self.0.calls.ending).is_none()
     }
 
+    /// Whether nothing waits any more of what was said beside its calls.
+    pub(crate) fn is_heard(&self) -> bool {
+        lock(&self.0.calls.open).get(&OWN).is_none_or(|own| own.capacity() == WORDS_WAITING)
+    }
+
     /// Why it ended.
     pub(crate) fn ending(&self) -> Failure {
         let ending = lock(&self.0.calls.ending).clone();

@@ -17,8 +17,8 @@ mod tool;
 pub(crate) use apart::apart;
 pub use declare::{Declared, ModuleFault, declare_all};
 pub use extension::{
-    Activated, DeclaredChange, DeclaredHook, Extension, ExtensionAbout, ExtensionStore, activate_once,
-    tightened,
+    Activated, COMMAND_TIMEOUT, DeclaredChange, DeclaredCommand, DeclaredHook, Extension, ExtensionAbout,
+    ExtensionStore, Say, activate_once, tightened,
 };
 pub(crate) use lent_tools::READ;
 pub use lent_tools::lent_tools;

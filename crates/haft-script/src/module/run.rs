@@ -12,7 +12,7 @@ use tokio::{
 };
 
 /// How long a call may take to come to its end once its signal has fired.
-const ABORT_TIMEOUT: Duration = Duration::from_millis(1_500);
+pub(super) const ABORT_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// The diagnostic of a call that didn't hear its signal.
 pub(crate) const DEAF: &str = "the module didn't hear that its call was to end";
@@ -110,14 +110,14 @@ fn numbers(event: &Value) -> Option<BTreeMap<String, f64>> {
 }
 
 /// What comes next of a call.
-enum Heard {
+pub(super) enum Heard {
     Word(Word),
     /// The child has ended.
     Nothing,
     TooLate,
 }
 
-async fn next(words: &mut Receiver<Word>, limit: Option<Instant>) -> Heard {
+pub(super) async fn next(words: &mut Receiver<Word>, limit: Option<Instant>) -> Heard {
     let word = match limit {
         None => words.recv().await,
         Some(limit) => match timeout_at(limit, words.recv()).await {

@@ -10,7 +10,7 @@ use super::{
         scripts::{OfModule, Scripts, fault_of, found_of},
     },
     ExtensionRoot,
-    kept::Kept,
+    kept::{Kept, Written},
     manifest_in,
     standing::Standing,
     stored::{Secrets, Stored},
@@ -26,8 +26,8 @@ use haft_runtime::{
     },
 };
 use haft_script::{
-    Activated, Declared, DeclaredHook, Extension, ExtensionAbout, ScriptTool, activate_once, load_main,
-    tightened,
+    Activated, Declared, DeclaredCommand, DeclaredHook, Extension, ExtensionAbout, ScriptTool, activate_once,
+    load_main, tightened,
 };
 use serde_json::Value;
 use std::{
@@ -53,6 +53,9 @@ const STAYS: &str =
 const DESCRIPTION: &str = "description";
 /// Why one only tightens.
 const UNSEEN: &str = "and nobody has approved this extension as it is";
+/// How long the name of a command may be, and how many one extension has.
+const COMMAND_MAX_CHARS: usize = 64;
+const COMMANDS_MAX: usize = 100;
 /// What would make one count in a workspace that isn't trusted.
 const LOOK: &str = "look at it, and run `haft trust` if it is what you want; else remove its folder";
 
@@ -67,12 +70,13 @@ pub(super) struct One<'a> {
 }
 
 /// An extension as its folder has it.
-struct Read {
-    manifest: ExtensionManifest,
-    text: String,
-    folder: RealPath,
+pub(super) struct Read {
+    pub(super) manifest: ExtensionManifest,
+    pub(super) text: String,
+    /// Its folder, links followed.
+    pub(super) folder: RealPath,
     /// Its manifest, as it is shown to people.
-    path: String,
+    pub(super) path: String,
 }
 
 /// Its code, where it has some, and what that registers.
@@ -96,7 +100,10 @@ impl One<'_> {
                 own.iter().for_each(Kept::retire);
                 None
             }
-            (Err(problems), Some(own)) => Some(self.broken(own, problems)),
+            (Err(problems), Some(mut own)) => {
+                own.written = own.written.left(None, self.root.standing(self.id(), None));
+                Some(self.broken(own, problems))
+            }
             (Err(problems), None) => {
                 self.catalogue.report(self.owner, problems);
                 None
@@ -107,28 +114,42 @@ impl One<'_> {
     /// What is registered of it as it is now.
     fn renewed(&self, mut kept: Kept, read: &Read, before: &mut Before) -> Kept {
         let extension = self.extension(read);
+        let code = extension.as_ref().ok().and_then(Option::as_ref);
+        let code = code.map(|extension| Arc::clone(&extension.module().hash));
+        let mut problems = read.manifest.warnings.clone();
+        let approval = self.approval(read, code, &mut problems);
         let hash = match &extension {
-            Ok(Some(extension)) => Some(Arc::clone(&extension.module().hash)),
+            Err(_) => None,
             // What its tools run may have changed all the same.
             Ok(None) if read.manifest.runtime.is_some() => None,
-            Ok(None) => Some(haft_core::content_hash(read.text.as_bytes())),
-            Err(_) => None,
+            Ok(None) if !read.manifest.needs_its_files() => {
+                Some(haft_core::content_hash(read.text.as_bytes()))
+            }
+            Ok(_) => approval.clone(),
         };
         if hash.is_some() && kept.hash == hash {
             // Command tools in it may have changed all the same.
             kept.sync_folders(self.catalogue, self.files);
             return kept;
         }
-        let mut problems = read.manifest.warnings.clone();
+        let written = self.written(read, approval, &mut problems);
         let folders = self.folders(read, std::mem::take(&mut kept.folders));
         let asked = extension.and_then(|extension| {
             let activated = self.activated(read, extension.as_ref())?;
             Ok((extension, activated))
         });
         let mut kept = match asked {
-            Ok(asked) => Kept { hash, ..self.registered(kept, read, (asked, problems, before)) },
+            Ok(asked) => {
+                kept.written = written;
+                Kept { hash, ..self.registered(kept, read, (asked, problems, before)) }
+            }
             Err(problem) => {
                 problems.push(problem);
+                kept.written = if kept.written.hooks.is_empty() {
+                    Written { skills: Vec::new(), ..written }
+                } else {
+                    kept.written.left(written.approval, written.standing)
+                };
                 self.broken(kept, problems)
             }
         };
@@ -149,7 +170,7 @@ impl One<'_> {
             (None, Some(runtime)) => self.hosted(read, runtime, &mut problems),
             (None, None) => Vec::new(),
         };
-        let standing = self.standing(read, extension.as_deref());
+        let standing = kept.written.standing;
         problems.extend(activated.hooks.iter().filter_map(|hook| self.unheard(read, hook)));
         let tools = match read.manifest.runtime {
             Some(_) => read.manifest.asleep().len(),
@@ -162,6 +183,7 @@ impl One<'_> {
         }
         kept.take_in(activated, standing);
         (kept.declared, kept.permissions) = (tools, read.manifest.permissions.clone());
+        problems.extend(self.unfit(read, &mut kept.commands));
         problems.extend(self.unseen(read, &kept));
         // Nobody sees what it changed of others without the one or the other.
         let _together = self.catalogue.hold();
@@ -246,7 +268,9 @@ impl One<'_> {
         if read.manifest.is_lazy {
             let asleep = read.manifest.asleep().into_iter();
             let tools = asleep.map(|data| Declared { data, functions: BTreeSet::new() });
-            return Ok(Activated { tools: tools.collect(), ..Activated::default() });
+            let named = |name: &String| DeclaredCommand { name: name.clone(), description: String::new() };
+            let commands = read.manifest.commands.iter().map(named).collect();
+            return Ok(Activated { tools: tools.collect(), commands, ..Activated::default() });
         }
         activate_once(extension, Some(self.scripts.state.as_ref())).map_err(|fault| {
             fault_of(self.owner, extension.module(), ("the extension can't be activated", fault))
@@ -314,9 +338,26 @@ impl One<'_> {
         handles
     }
 
-    /// How far its word goes.
-    fn standing(&self, read: &Read, extension: Option<&Extension>) -> Standing {
-        self.root.standing(&read.manifest.id, extension.map(|extension| extension.module().hash.as_ref()))
+    /// Takes out those of its commands that nobody can type, and those that are too many.
+    fn unfit(&self, read: &Read, commands: &mut Vec<DeclaredCommand>) -> Vec<Problem> {
+        let mut texts = Vec::new();
+        commands.retain(|command| {
+            let is_fit = is_typed(&command.name);
+            if !is_fit {
+                let name: String = command.name.chars().take(COMMAND_MAX_CHARS).collect();
+                texts.push(format!("the command \"{name}\" can't be typed, so that nobody is offered it"));
+            }
+            is_fit
+        });
+        if commands.len() > COMMANDS_MAX {
+            let left_out = commands.len() - COMMANDS_MAX;
+            commands.truncate(COMMANDS_MAX);
+            texts.push(format!(
+                "{left_out} of its commands aren't offered, since it has more than {COMMANDS_MAX}"
+            ));
+        }
+        let fix = "give it a name of letters, digits, -, _ and ., and only as many as people can choose from";
+        texts.into_iter().map(|text| problem(self.owner, (read.path.clone(), text, fix))).collect()
     }
 
     /// A hook that is never heard, or never works.
@@ -341,6 +382,12 @@ impl One<'_> {
         let mut texts = Vec::new();
         if self.root.hears && !kept.hooks.is_empty() {
             texts.push(format!("its hooks can only ask and deny, {UNSEEN}"));
+        }
+        if self.root.hears && !kept.written.hooks.is_empty() {
+            texts.push(format!("the hooks of its manifest aren't run, {UNSEEN}"));
+        }
+        if !kept.written.skills.is_empty() {
+            texts.push(format!("models aren't told of its skills, {UNSEEN}"));
         }
         for change in &kept.wanted {
             let name = &change.name;
@@ -374,14 +421,31 @@ impl One<'_> {
 
     /// A folder of command tools in it.
     fn commands(&self, read: &Read, below: &str) -> CommandRoot {
-        let path = below
-            .trim_start_matches("./")
-            .split('/')
-            .filter(|part| !matches!(*part, "" | "." | ".."))
-            .fold(read.folder.clone(), |path, part| path.join(part));
+        let path = path_below(&read.folder, below);
         let shown = format!("{}/{}/{}", self.root.shown, read.manifest.id, below.trim_start_matches("./"));
         CommandRoot::new(path, shown)
     }
+
+    /// The extension's id.
+    fn id(&self) -> &str {
+        super::id_of(self.owner)
+    }
+}
+
+/// What a manifest names in its folder; nothing of it leads out.
+pub(super) fn path_below(folder: &RealPath, named: &str) -> RealPath {
+    named
+        .split('/')
+        .filter(|part| !matches!(*part, "" | "." | ".."))
+        .fold(folder.clone(), |path, part| path.join(part))
+}
+
+/// Whether the name of a command can be typed after a slash, and is told from one with an extension's name before it.
+fn is_typed(name: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(is_part)
+        && name.chars().count() <= COMMAND_MAX_CHARS
 }
 
 pub(super) fn problem(owner: &str, (path, text, fix): (String, String, &str)) -> Problem {

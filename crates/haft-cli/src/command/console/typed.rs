@@ -14,6 +14,8 @@ pub(super) enum ConsoleLine {
     Tools,
     /// The commands that go on in the background.
     Jobs,
+    /// A command of an extension.
+    Slash,
     /// The end.
     Quit,
     /// A call.
@@ -50,7 +52,8 @@ impl ConsoleLine {
             ("help" | "?", "") => Self::Help,
             ("tools", "") => Self::Tools,
             ("jobs" | "/jobs", "") => Self::Jobs,
-            ("quit" | "exit", "") => Self::Quit,
+            ("quit" | "exit" | "/quit" | "/exit", "") => Self::Quit,
+            (slash, _) if slash.starts_with('/') => Self::Slash,
             (_, json) if json.starts_with('{') => {
                 Self::Call { tool: name.to_owned(), input: ConsoleInput::Json(json.to_owned()) }
             }
@@ -145,6 +148,7 @@ mod tests {
             ("tools", ConsoleLine::Tools),
             ("jobs", ConsoleLine::Jobs),
             ("exit ", ConsoleLine::Quit),
+            ("/greet the world", ConsoleLine::Slash),
             ("tree", call("tree", pairs(&[]))),
             (
                 "grep pattern='a b' path=src fixed",

@@ -33,6 +33,14 @@ pub(super) fn hash(files: &dyn Files, folder: &RealPath, manifest: &str) -> Resu
     Ok(Hashed { hash: format!("{:x}", content.hasher.finalize()).into(), entries: content.entries })
 }
 
+/// The hash of a manifest's text and of all that its folder holds: names, contents, executable bits. Blocking.
+///
+/// # Errors
+/// In words, what can't be read or is beyond the bounds.
+pub fn folder_hash(files: &dyn Files, folder: &RealPath, manifest: &str) -> Result<Arc<str>, String> {
+    hash(files, folder, manifest).map(|hashed| hashed.hash)
+}
+
 /// The parts of a tool that its folder's entries are. Of many, those in one folder count as one.
 pub(super) fn parts(entries: &[(String, String)]) -> Vec<(String, String)> {
     if entries.len() <= PARTS_MAX {

@@ -23,6 +23,7 @@ mod template;
 mod tool;
 
 pub use command_line::CommandLine;
+pub use content::folder_hash;
 pub use declared::{declared, line_of};
 pub use discover::{CommandRoot, Loaded, load, load_folder};
 pub use folders::CommandFolders;

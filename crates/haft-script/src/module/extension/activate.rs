@@ -24,6 +24,17 @@ pub struct Activated {
     pub hooks: Vec<DeclaredHook>,
     /// What it wants to change of others' tools.
     pub changes: Vec<DeclaredChange>,
+    /// What people can have it do.
+    pub commands: Vec<DeclaredCommand>,
+}
+
+/// A command for people that an extension registers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeclaredCommand {
+    /// What it is called.
+    pub name: String,
+    /// What it does, or nothing.
+    pub description: String,
 }
 
 /// A hook that an extension registers.
@@ -74,6 +85,7 @@ enum Registered {
     Wrap { number: u64, name: String, how: Value },
     Remove { number: u64, name: String },
     Hook { number: u64, event: String, matcher: String },
+    Command { number: u64, name: String, description: String },
     Dispose { number: u64 },
 }
 
@@ -100,6 +112,9 @@ fn gathered(events: Vec<Value>) -> Activated {
             Registered::Hook { number, event, matcher } if !gone.contains(&number) => {
                 all.hooks.push(DeclaredHook { number, event, matcher });
             }
+            Registered::Command { number, name, description } if !gone.contains(&number) => {
+                all.commands.push(DeclaredCommand { name, description });
+            }
             _ => {}
         }
     }
@@ -118,12 +133,15 @@ mod tests {
             json!({"type": "register", "number": 2, "data": {"name": "b"}, "functions": []}),
             json!({"type": "hook", "number": 3, "event": "PreToolUse", "matcher": ""}),
             json!({"type": "wrap", "number": 4, "name": "bash", "how": {"permission": "confirm"}}),
-            json!({"type": "command", "name": "x"}),
+            json!({"type": "command", "number": 5, "name": "x", "description": "d"}),
+            json!({"type": "command", "number": 6, "name": "y", "description": ""}),
             json!({"type": "dispose", "number": 2}),
+            json!({"type": "dispose", "number": 6}),
             json!("stray"),
         ]);
         assert_eq!(all.tools.len(), 1);
         assert_eq!((all.hooks[0].number, all.changes[0].name.as_str()), (3, "bash"));
+        assert_eq!(all.commands, [DeclaredCommand { name: "x".to_owned(), description: "d".to_owned() }]);
         let back: Activated = serde_json::from_value(json!(all)).unwrap();
         assert_eq!(back, all);
     }

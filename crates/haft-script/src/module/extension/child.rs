@@ -8,6 +8,7 @@ use super::super::{
     run::{DEAF, ModuleCall, Returned, failure},
     tool::{CallOf, told},
 };
+use super::command::Say;
 use crate::{
     engine::Engine,
     guest::Teller,
@@ -72,6 +73,8 @@ pub struct Extension {
     live: tokio::sync::Mutex<Option<Live>>,
     /// What runs in it.
     running: Mutex<HashMap<u64, Arc<Lent>>>,
+    /// Who is told what it prints, of each command that runs in it.
+    listening: Mutex<HashMap<u64, Say>>,
     /// Numbers and names of what it registered, and names that it took back.
     names: Mutex<Names>,
 }
@@ -96,6 +99,7 @@ impl Extension {
             store,
             live: tokio::sync::Mutex::default(),
             running: Mutex::default(),
+            listening: Mutex::default(),
             names: Mutex::default(),
         })
     }
@@ -145,10 +149,9 @@ impl Extension {
         live.tell(&told(id, of, input, lent.told(of.checks_first)));
         let ended = ModuleCall { live: &live, id, words, lent, cx }.until_it_ends().await;
         lock(&self.running).remove(&id);
-        let is_deaf = ended.as_ref().is_err_and(|failure| failure.diagnostic.as_deref() == Some(DEAF));
-        if is_deaf && lock(&self.running).is_empty() {
-            // It would keep all others waiting; the next call starts a new one.
-            self.live.lock().await.take();
+        if ended.as_ref().is_err_and(|failure| failure.diagnostic.as_deref() == Some(DEAF)) {
+            // It would keep all others waiting.
+            self.let_go().await;
         }
         ended
     }
@@ -193,9 +196,7 @@ impl Extension {
     /// Calls a function that is lent nothing.
     async fn ask(&self, live: &Live, of: CallOf<'_>, input: &Value) -> Result<Value, Failure> {
         let (id, mut words) = live.open();
-        let nothing =
-            json!({"grants": [], "callId": "", "sessionId": "", "workspace": "", "isExtension": true});
-        live.tell(&told(id, of, input, nothing));
+        live.tell(&told(id, of, input, nothing()));
         loop {
             match words.recv().await {
                 Some(Word::Done { value, .. }) => return Ok(value),
@@ -207,8 +208,22 @@ impl Extension {
         }
     }
 
+    /// Has `say` told what it prints as long as the result is held.
+    pub(super) fn listens(&self, call: u64, say: &Say) -> Listening<'_> {
+        lock(&self.listening).insert(call, Arc::clone(say));
+        Listening { extension: self, call }
+    }
+
+    /// Ends its child where nothing else runs in it; the next call starts a new one.
+    pub(super) async fn let_go(&self) {
+        let is_idle = lock(&self.running).is_empty() && lock(&self.listening).is_empty();
+        if is_idle {
+            self.live.lock().await.take();
+        }
+    }
+
     /// Its child, active.
-    async fn live(self: &Arc<Self>) -> Result<Live, Failure> {
+    pub(super) async fn live(self: &Arc<Self>) -> Result<Live, Failure> {
         let mut slot = self.live.lock().await;
         if let Some(live) = slot.as_ref().filter(|live| live.is_alive()) {
             return Ok(live.clone());
@@ -301,9 +316,29 @@ impl Extension {
 
     /// What it prints is told with what runs.
     fn print(&self, level: &str, text: &str) {
+        for say in lock(&self.listening).values() {
+            say(text);
+        }
         for lent in lock(&self.running).values() {
             if level == "warn" || level == "error" { lent.cx().warn(text) } else { lent.cx().log(text) }
         }
+    }
+}
+
+/// What a function has that is lent nothing.
+pub(super) fn nothing() -> Value {
+    json!({"grants": [], "callId": "", "sessionId": "", "workspace": "", "isExtension": true})
+}
+
+/// Somebody who is told what an extension prints, until this is dropped.
+pub(super) struct Listening<'e> {
+    extension: &'e Extension,
+    call: u64,
+}
+
+impl Drop for Listening<'_> {
+    fn drop(&mut self) {
+        lock(&self.extension.listening).remove(&self.call);
     }
 }
 

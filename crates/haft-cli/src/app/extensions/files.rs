@@ -1,0 +1,160 @@
+//! What an extension says in its files, which counts without its code being run: hooks as settings have them, and skills.
+
+use super::{
+    kept::Written,
+    one::{One, Read, path_below, problem},
+};
+use haft_core::{PathArg, RealPath, content_hash};
+use haft_runtime::{
+    Problem,
+    hooks::Hook,
+    source::{
+        SKILL_FILE, Skill, SkillText, command::ManifestText, command::folder_hash, hooks_of_file, parse_skill,
+    },
+};
+use std::sync::Arc;
+
+/// How long a file of hooks or a skill may be.
+const FILE_MAX_BYTES: usize = 64 * 1024;
+/// How many skills one extension has.
+const SKILLS_MAX: usize = 50;
+
+impl One<'_> {
+    /// What trust remembers it by: its code, and with that all that lies in its folder, where that counts by itself.
+    pub(super) fn approval(
+        &self,
+        read: &Read,
+        code: Option<Arc<str>>,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Arc<str>> {
+        if !read.manifest.needs_its_files() {
+            return code;
+        }
+        match folder_hash(self.files, &read.folder, &read.text) {
+            Ok(folder) => {
+                let code = code.as_deref().unwrap_or_default();
+                Some(content_hash(format!("{code} {folder}").as_bytes()))
+            }
+            Err(why) => {
+                let text = format!("its hooks and skills can't be known again: {why}");
+                let fix = "keep only what it needs in its folder";
+                problems.push(problem(self.owner, (read.path.clone(), text, fix)));
+                None
+            }
+        }
+    }
+
+    /// Its hooks and skills.
+    pub(super) fn written(
+        &self,
+        read: &Read,
+        approval: Option<Arc<str>>,
+        problems: &mut Vec<Problem>,
+    ) -> Written {
+        let standing = self.root.standing(&read.manifest.id, approval.as_deref());
+        let (hooks, skills) = (self.hooks(read, problems), self.skills(read, problems));
+        Written { hooks, skills, approval, standing }
+    }
+
+    /// The hooks of its manifest and of the files that this names. What is wrong with those in the manifest itself is told
+    /// with the manifest.
+    fn hooks(&self, read: &Read, problems: &mut Vec<Problem>) -> Vec<Hook> {
+        let mut hooks = read.manifest.hooks.clone();
+        for named in &read.manifest.hook_files {
+            let path = self.shown(read, named);
+            match self.text(&path_below(&read.folder, named)) {
+                Ok(text) => {
+                    let folder = &read.manifest.id;
+                    let from = ManifestText { text: &text, folder, path: &path, owner: self.owner };
+                    let (further, faults) = hooks_of_file(&from);
+                    hooks.extend(further);
+                    problems.extend(faults);
+                }
+                Err(why) => {
+                    let text = format!("its hooks can't be read: {why}");
+                    let fix = "make it a readable UTF-8 file of at most 64 KiB, or take it out of \"hooks\"";
+                    problems.push(problem(self.owner, (path, text, fix)));
+                }
+            }
+        }
+        for hook in &mut hooks {
+            hook.folder = Some(read.folder.clone());
+        }
+        hooks
+    }
+
+    /// Its skills; what is wrong with one leaves the others.
+    fn skills(&self, read: &Read, problems: &mut Vec<Problem>) -> Vec<Skill> {
+        let mut skills: Vec<Skill> = Vec::new();
+        for named in &read.manifest.skills {
+            let folders = self.skill_folders(&path_below(&read.folder, named));
+            if folders.is_empty() {
+                let text = format!("there is no skill in \"{named}\"");
+                let fix = format!("put a {SKILL_FILE} into it, or take it out of \"skills\"");
+                problems.push(problem(self.owner, (read.path.clone(), text, fix.as_str())));
+            }
+            for folder in folders {
+                if skills.len() >= SKILLS_MAX {
+                    let text = format!("it has more than {SKILLS_MAX} skills; from here on they aren't read");
+                    let fix = "put some into another extension";
+                    problems.push(problem(self.owner, (read.path.clone(), text, fix)));
+                    return skills;
+                }
+                match self.skill(&folder) {
+                    Ok(skill) => skills.push(skill),
+                    Err((text, fix)) => {
+                        let path = folder.join(SKILL_FILE).to_string();
+                        problems.push(problem(self.owner, (path, text, fix.as_str())));
+                    }
+                }
+            }
+        }
+        skills
+    }
+
+    /// The folder itself where it is a skill, else those in it that are.
+    fn skill_folders(&self, at: &RealPath) -> Vec<RealPath> {
+        let Ok(folder) = self.files.resolve(&PathArg(at.absolute())) else { return Vec::new() };
+        let is_skill = |folder: &RealPath| {
+            let at = self.files.resolve(&PathArg(folder.join(SKILL_FILE).absolute()));
+            at.is_ok_and(|at| self.files.peek(&at).is_some())
+        };
+        if is_skill(&folder) {
+            return vec![folder];
+        }
+        let listing = self.files.list(&folder, SKILLS_MAX * 2).unwrap_or_default();
+        let inside = listing.entries.into_iter().map(|entry| entry.path);
+        inside.filter(|path| !path.file_name().starts_with('.') && is_skill(path)).collect()
+    }
+
+    /// One skill.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what would fix that.
+    fn skill(&self, folder: &RealPath) -> Result<Skill, (String, String)> {
+        let text = self.text(&folder.join(SKILL_FILE)).map_err(|why| {
+            (format!("the skill can't be read: {why}"), "make it a UTF-8 file of at most 64 KiB".to_owned())
+        })?;
+        // As a tool that reads files is best given it.
+        let whole = folder.absolute();
+        let workspace = format!("{}/", self.files.workspace().absolute());
+        let shown = whole.strip_prefix(&workspace).unwrap_or(&whole);
+        let from =
+            SkillText { text: &text, folder_name: folder.file_name(), folder: shown, owner: self.owner };
+        parse_skill(&from)
+    }
+
+    /// A text file of it, as people are shown it.
+    fn shown(&self, read: &Read, named: &str) -> String {
+        format!("{}/{}/{}", self.root.shown, read.manifest.id, named.trim_start_matches("./"))
+    }
+
+    fn text(&self, at: &RealPath) -> Result<String, String> {
+        let at = self.files.resolve(&PathArg(at.absolute())).map_err(|failure| failure.text)?;
+        let bytes = self.files.read(&at, 0, FILE_MAX_BYTES + 1).map_err(|failure| failure.text)?;
+        if bytes.len() > FILE_MAX_BYTES {
+            return Err("it is longer than 64 KiB".to_owned());
+        }
+        String::from_utf8(bytes).map_err(|error| format!("it is not UTF-8: {error}"))
+    }
+}
