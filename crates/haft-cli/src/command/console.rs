@@ -210,7 +210,7 @@ async fn tools(app: &App, people: People, lines: &Arc<Lines>) -> anyhow::Result<
             ConsoleLine::Slash => match Slash::parse(line.trim()) {
                 Some(slash) => slash.run(&live, &TOOL_WORDS, &mut interrupts).await,
                 None => {
-                    print::line("after a slash comes the name of a command; `help` shows what can be typed")
+                    print::line("after a slash comes the name of a command; `help` shows what can be typed");
                 }
             },
             ConsoleLine::Tools => {

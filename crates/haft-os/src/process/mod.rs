@@ -37,6 +37,7 @@ use crate::{
 };
 use control::Record;
 use haft_core::{BoxFuture, Cancel, Command, Confined, Exit, Failure, FailureKind, Processes, Stdio, Talk};
+use run::Outcome;
 use std::{
     future::pending,
     io::Read as _,
@@ -44,7 +45,6 @@ use std::{
     process::Stdio as Null,
     sync::Arc,
 };
-use run::Outcome;
 use talk::Beginning;
 use tokio::{
     select,
