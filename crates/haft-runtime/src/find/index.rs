@@ -1,6 +1,7 @@
 //! The index of a catalogue, and how its tools are ranked for a query.
 
 mod build;
+mod grams;
 
 use super::{
     Query,
@@ -11,6 +12,7 @@ use super::{
     words::{is_stop, kin, split, stem},
 };
 use build::Builder;
+use grams::Grams;
 use std::{
     cmp::{Ordering, Reverse},
     collections::{BTreeSet, HashMap},
@@ -25,6 +27,10 @@ const PREFIX_MAX_CHARS: usize = 64;
 const QUERY_MAX_WORDS: usize = 400;
 /// A tool without a word of the query is found where its embedding is as similar to the query's.
 const SIMILARITY_MIN: f32 = 0.35;
+/// Spelling is looked at where a tool has so much of the score of the best by words.
+const SPELLED_MIN_SHARE: f32 = 0.2;
+/// And of no more tools than these.
+const SPELLED_MAX_TOOLS: usize = 100;
 /// Most words of a name that is looked for as a whole.
 const NAME_MAX_WORDS: usize = 12;
 
@@ -69,6 +75,7 @@ pub struct ToolIndex {
     weights: Weights,
     entries: Vec<Entry>,
     terms: HashMap<String, Term>,
+    grams: Grams,
     /// Names as words joined by blanks, with and without server and source.
     names: HashMap<String, Vec<u32>>,
     embeddings: Option<Embeddings>,
@@ -198,9 +205,11 @@ impl ToolIndex {
 
     /// How well each document fits the words of a query.
     fn lexical(&self, text: &str) -> Vec<f32> {
+        let mut words = split(text);
+        words.truncate(QUERY_MAX_WORDS);
         let mut scores = vec![0_f32; self.entries.len()];
         let mut covered = vec![0_f32; self.entries.len()];
-        for (word, weight) in self.expand(text) {
+        for (word, weight) in self.expand(&words) {
             let Some(term) = self.terms.get(&word) else { continue };
             for posting in &term.postings {
                 let at = index(posting.document);
@@ -216,13 +225,35 @@ impl ToolIndex {
             let share = if entry.name_worth > 0.0 { (covered / entry.name_worth).min(1.0) } else { 0.0 };
             *score *= self.weights.coverage.mul_add(share, 1.0);
         }
+        self.add_spelling(&words, &mut scores);
         scores
     }
 
+    /// Of the tools that are best by words, lifts those whose words are written like those of the query.
+    fn add_spelling(&self, words: &[String], scores: &mut [f32]) {
+        let best = scores.iter().copied().fold(0.0, f32::max);
+        let enough = |(_, score): &(usize, f32)| *score > SPELLED_MIN_SHARE * best;
+        let mut good: Vec<(usize, f32)> = scores.iter().copied().enumerate().filter(enough).collect();
+        if good.len() > SPELLED_MAX_TOOLS {
+            good.select_nth_unstable_by(SPELLED_MAX_TOOLS, |(at, score), (other, other_score)| {
+                other_score.total_cmp(score).then(at.cmp(other))
+            });
+            good.truncate(SPELLED_MAX_TOOLS);
+        }
+        let wanted = self.grams.wanted(words.iter().filter(|word| tells(word)).map(String::as_str));
+        for (at, likeness) in &mut good {
+            *likeness = self.grams.likeness(&wanted, *at);
+        }
+        let most = good.iter().fold(f32::EPSILON, |most, (_, likeness)| most.max(*likeness));
+        for (at, likeness) in good {
+            if let Some(score) = scores.get_mut(at) {
+                *score += self.weights.spelling * best * likeness / most;
+            }
+        }
+    }
+
     /// The stems to look for, each with its weight.
-    fn expand(&self, text: &str) -> Vec<(String, f32)> {
-        let mut words = split(text);
-        words.truncate(QUERY_MAX_WORDS);
+    fn expand(&self, words: &[String]) -> Vec<(String, f32)> {
         let mut weights: HashMap<String, f32> = HashMap::new();
         let mut counts: HashMap<&str, f32> = HashMap::new();
         for word in words.iter().filter(|word| tells(word)) {

@@ -6,9 +6,22 @@ use super::{
         weights::Weights,
         words::{split, stem},
     },
-    Entry, Posting, Term, ToolIndex, index,
+    Entry, Posting, Term, ToolIndex,
+    grams::GramCounts,
+    index,
 };
 use std::collections::{BTreeSet, HashMap};
+
+/// The fields whose grams count: name, description, names of parameters, their values.
+const OF_GRAMS: [bool; FIELDS] = [true, true, true, false, true, false];
+
+/// A word as it was written.
+#[derive(Clone, Copy)]
+struct Written {
+    term: u32,
+    /// Its number among those that were taken apart into grams.
+    grams: usize,
+}
 
 /// An index that is being built.
 #[derive(Default)]
@@ -18,7 +31,8 @@ pub(super) struct Builder {
     names: HashMap<String, Vec<u32>>,
     stems: HashMap<String, u32>,
     /// Each word as it was written, so that it is stemmed once.
-    written: HashMap<String, u32>,
+    written: HashMap<String, Written>,
+    grams: GramCounts,
     /// For each document its words: count by field.
     counts: Vec<HashMap<u32, [f32; FIELDS]>>,
     lengths: Vec<[f32; FIELDS]>,
@@ -36,16 +50,21 @@ impl Builder {
         let fields = fields(document);
         let mut counts: HashMap<u32, [f32; FIELDS]> = HashMap::new();
         let mut lengths = [0.0; FIELDS];
-        for (field, words) in fields.iter().enumerate() {
+        for ((field, words), has_grams) in fields.iter().enumerate().zip(OF_GRAMS) {
             for word in words {
-                add_to(&mut counts, self.term(word), field, 1.0);
+                let word = self.written(word);
+                add_to(&mut counts, word.term, field, 1.0);
                 add_at(&mut lengths, field, 1.0);
+                if has_grams {
+                    self.grams.add(word.grams);
+                }
             }
         }
+        self.grams.end_tool();
         // "board game" finds what is called board_game and what is called boardgame.
         for pair in split(document.name).windows(2) {
-            let joined = self.term(&pair.concat());
-            add_to(&mut counts, joined, 0, 0.7);
+            let joined = self.written(&pair.concat());
+            add_to(&mut counts, joined.term, 0, 0.7);
         }
         self.counts.push(counts);
         self.lengths.push(lengths);
@@ -62,14 +81,15 @@ impl Builder {
         });
     }
 
-    fn term(&mut self, word: &str) -> u32 {
-        if let Some(number) = self.written.get(word) {
-            return *number;
+    fn written(&mut self, word: &str) -> Written {
+        if let Some(known) = self.written.get(word) {
+            return *known;
         }
         let next = u32::try_from(self.stems.len()).unwrap_or(u32::MAX);
-        let number = *self.stems.entry(stem(word)).or_insert(next);
-        self.written.insert(word.to_owned(), number);
-        number
+        let term = *self.stems.entry(stem(word)).or_insert(next);
+        let made = Written { term, grams: self.grams.word(word) };
+        self.written.insert(word.to_owned(), made);
+        made
     }
 
     /// The index of all that was read.
@@ -110,7 +130,14 @@ impl Builder {
         }
         let mut term = |at: u32| terms.get_mut(index(at)).map(std::mem::take);
         let terms = self.stems.into_iter().filter_map(|(stem, at)| Some((stem, term(at)?))).collect();
-        ToolIndex { weights: self.weights, entries: self.entries, terms, names: self.names, embeddings: None }
+        ToolIndex {
+            weights: self.weights,
+            entries: self.entries,
+            terms,
+            grams: self.grams.finish(),
+            names: self.names,
+            embeddings: None,
+        }
     }
 }
 
@@ -145,6 +172,6 @@ fn add_at(fields: &mut [f32; FIELDS], field: usize, amount: f32) {
 }
 
 #[expect(clippy::cast_precision_loss, clippy::as_conversions, reason = "counts of tools, for a logarithm")]
-fn count(number: usize) -> f32 {
+pub(super) fn count(number: usize) -> f32 {
     number as f32
 }

@@ -107,6 +107,17 @@ fn stems_synonyms_and_compounds_meet() {
 }
 
 #[test]
+fn what_is_written_a_little_otherwise_counts_beside_a_word_in_common() {
+    let tools = index(&[
+        ("pick_a", "core", "Picks a volume."),
+        ("pick_b", "core", "Picks a colour."),
+        ("mix_c", "core", "Mixes a colour."),
+    ]);
+    assert_eq!(names(&tools, "pick colors", 5), ["pick_b", "pick_a"], "spelling alone finds nothing");
+    assert!(names(&tools, "colors", 5).is_empty());
+}
+
+#[test]
 fn parameters_and_their_values_are_found() {
     let schema = json!({"type": "object", "properties": {
         "shape": {"type": "string", "enum": ["hexagon", "circle"], "description": "its outline"},
