@@ -18,6 +18,7 @@ mod files;
 mod hidden;
 mod http;
 mod job;
+mod last_read;
 mod media;
 mod name;
 mod output;
@@ -54,6 +55,7 @@ pub use files::{
 pub use hidden::is_hidden;
 pub use http::{Http, HttpBody, HttpRequest, HttpResponse};
 pub use job::{Job, JobOrder, JobView, JobWait, Jobs, NoJobs, Waited};
+pub use last_read::{FileStamp, LastRead};
 pub use media::{Image, ImageLimits, Media, NoMedia, PageRange, PdfPage, PdfText};
 pub use name::{NAME_MAX_CHARS, NameError, ToolName, humanise};
 pub use output::{

@@ -2,7 +2,7 @@
 //!
 //! Paths are relative to one folder and use `/`; folders are made as needed (0700), files are 0600.
 
-use crate::Failure;
+use crate::{Failure, FileStamp};
 use std::time::SystemTime;
 
 /// A change to a file's whole content, from what was there before.
@@ -24,6 +24,12 @@ pub trait StateFolder: Send + Sync {
     /// # Errors
     /// Unavailable where it can't be read.
     fn read_from(&self, at: &str, offset: u64, max: usize) -> Result<Option<Vec<u8>>, Failure>;
+
+    /// What is another one after each write of a file, however soon it follows; none where only reading tells.
+    fn stamp(&self, at: &str) -> Option<FileStamp> {
+        let _ = at;
+        None
+    }
 
     /// Reads, changes and replaces a file, locked across processes and atomic.
     ///

@@ -9,6 +9,7 @@ use std::{
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Component, Path, PathBuf},
+    sync::OnceLock,
     time::SystemTime,
 };
 
@@ -31,12 +32,14 @@ pub(crate) fn make_folders(path: &Path) -> Result<(), Failure> {
 pub struct OsState {
     /// The absolute folder; it is made at the first write.
     pub root: PathBuf,
+    /// Whether times tell what was written there.
+    tells_times: OnceLock<bool>,
 }
 
 impl OsState {
     /// The state in a folder.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: root.into(), tells_times: OnceLock::new() }
     }
 
     /// Where a name lies.
@@ -143,6 +146,17 @@ impl OsState {
         Ok(Spill { path, file, bytes })
     }
 
+    /// Whether a file's times and number tell here whether it was written: where only this machine writes. Elsewhere what
+    /// others wrote is seen late, other than by opening the file.
+    pub(crate) fn tells_times(&self) -> bool {
+        if let Some(known) = self.tells_times.get() {
+            return *known;
+        }
+        // A folder that isn't there yet is looked at again.
+        let Some(is_local) = is_local(&self.root) else { return false };
+        *self.tells_times.get_or_init(|| is_local)
+    }
+
     /// A path whose folder is there.
     pub(crate) fn writable(&self, rel: &str) -> Result<PathBuf, Failure> {
         let path = self.path(rel)?;
@@ -151,6 +165,23 @@ impl OsState {
         }
         Ok(path)
     }
+}
+
+/// Whether a path lies on a file system of this machine's own; none where that isn't known.
+#[cfg(target_os = "linux")]
+#[allow(clippy::useless_conversion, reason = "the number is narrower on some machines")]
+fn is_local(path: &Path) -> Option<bool> {
+    /// ext2 to ext4, XFS, Btrfs, F2FS, ZFS, tmpfs and overlayfs, by the numbers that statfs(2) gives.
+    const LOCAL: [i64; 7] =
+        [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1, 0x0102_1994, 0x794C_7630];
+    let kind = i64::from(rustix::fs::statfs(path).ok()?.f_type);
+    Some(LOCAL.contains(&kind))
+}
+
+/// The same elsewhere, where nobody asked yet.
+#[cfg(not(target_os = "linux"))]
+fn is_local(_: &Path) -> Option<bool> {
+    Some(false)
 }
 
 /// Puts a content in place of the former at once, through a temporary file beside it.

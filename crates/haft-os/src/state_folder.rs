@@ -1,17 +1,19 @@
 //! The state folder as the runtime sees it.
 
 use crate::{OsState, Spill, fault};
-use haft_core::{Change, Counter, Failure, Held, LineLog, SpillFile, StateEntry, StateFolder};
+use haft_core::{Change, Counter, Failure, FileStamp, Held, LineLog, SpillFile, StateEntry, StateFolder};
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
     os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
-    time::{Duration, SystemTime},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 const FILE_MODE: u32 = 0o600;
+/// No file system that counts here tells times less finely.
+const TICK: Duration = Duration::from_secs(3);
 
 impl StateFolder for OsState {
     fn path(&self, at: &str) -> String {
@@ -26,6 +28,17 @@ impl StateFolder for OsState {
 
     fn read_from(&self, at: &str, offset: u64, max: usize) -> Result<Option<Vec<u8>>, Failure> {
         read(&OsState::path(self, at)?, max, |_| offset)
+    }
+
+    fn stamp(&self, at: &str) -> Option<FileStamp> {
+        if !self.tells_times() {
+            return None;
+        }
+        match fs::metadata(OsState::path(self, at).ok()?) {
+            Ok(meta) => stamp_of(&meta, SystemTime::now()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Some(FileStamp::default()),
+            Err(_) => None,
+        }
     }
 
     fn update(&self, at: &str, change: &mut Change<'_>) -> Result<(), Failure> {
@@ -107,6 +120,19 @@ impl StateFolder for OsState {
     }
 }
 
+/// What tells a file from what it is after the next write; none of one that was changed so lately, or so far in the
+/// future, that the clock of its file system may give the next write the same time.
+fn stamp_of(meta: &fs::Metadata, now: SystemTime) -> Option<FileStamp> {
+    let now = now.duration_since(UNIX_EPOCH).ok()?;
+    let changed = Duration::from_secs(u64::try_from(meta.ctime()).ok()?);
+    (now.checked_sub(changed)? > TICK).then(|| FileStamp {
+        identity: (meta.dev(), meta.ino()),
+        len: meta.len(),
+        modified: (meta.mtime(), meta.mtime_nsec()),
+        changed: (meta.ctime(), meta.ctime_nsec()),
+    })
+}
+
 /// At most `max` bytes from where `start` says, by the file's length; also where another process adds to it.
 fn read(path: &Path, max: usize, start: impl FnOnce(u64) -> u64) -> Result<Option<Vec<u8>>, Failure> {
     let trouble = |error| fault::io("read", &path.to_string_lossy(), &error);
@@ -153,16 +179,11 @@ struct Writer {
 }
 
 impl Log {
-    /// Opens it and ends a line that a kill left without its end, so that it spoils only itself.
-    ///
-    /// Whoever adds a line shares the lock and whoever looks for a torn one has it alone: a line that is just being
-    /// written looks torn too.
+    /// Opens it and ends a line that a kill left without its end, so that it spoils only itself. One that is just being
+    /// written looks torn too; what ends it then comes after it, as an empty line, which says nothing.
     fn open(path: PathBuf) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).append(true).create(true).mode(FILE_MODE).open(&path)?;
-        file.lock()?;
-        let ended = end_last_line(&file);
-        file.unlock()?;
-        ended?;
+        end_last_line(&file)?;
         Ok(Self { path, writer: Mutex::new(Writer { file, is_torn: false }) })
     }
 }
@@ -184,10 +205,7 @@ impl Writer {
         }
         bytes.extend_from_slice(line);
         bytes.push(b'\n');
-        self.file.lock_shared()?;
-        let written = self.file.write(&bytes);
-        self.file.unlock()?;
-        self.is_torn = written? != bytes.len();
+        self.is_torn = self.file.write(&bytes)? != bytes.len();
         if self.is_torn { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 }
@@ -269,5 +287,44 @@ impl Drop for Holding {
 impl SpillFile for Spill {
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.write(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_rests_has_a_stamp_and_one_just_written_has_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        fs::write(&path, "one").unwrap();
+        let (meta, now) = (fs::metadata(&path).unwrap(), SystemTime::now());
+        assert_eq!(stamp_of(&meta, now), None);
+        assert_eq!(stamp_of(&meta, now - Duration::from_secs(60)), None, "its time is in the future");
+        let later = now + Duration::from_secs(60);
+        let before = stamp_of(&meta, later).unwrap();
+        assert_eq!(stamp_of(&fs::metadata(&path).unwrap(), later), Some(before.clone()));
+        fs::write(&path, "other").unwrap();
+        assert_ne!(stamp_of(&fs::metadata(&path).unwrap(), later), Some(before.clone()));
+        // Another file of the same length in its place.
+        fs::write(folder.path().join("g"), "two").unwrap();
+        fs::rename(folder.path().join("g"), &path).unwrap();
+        assert_ne!(stamp_of(&fs::metadata(&path).unwrap(), later), Some(before));
+    }
+
+    #[test]
+    fn a_folder_of_this_machine_tells_what_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = OsState::new(folder.path());
+        if !state.tells_times() {
+            println!("left out: the temporary folder is on no file system that tells times");
+            return;
+        }
+        assert_eq!(state.stamp("f"), Some(FileStamp::default()));
+        fs::write(folder.path().join("f"), "").unwrap();
+        assert_eq!(state.stamp("f"), None);
+        let missing = OsState::new(folder.path().join("none"));
+        assert_eq!(missing.stamp("f"), None, "it isn't known what is made there");
     }
 }

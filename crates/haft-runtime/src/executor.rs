@@ -117,7 +117,8 @@ impl Executor {
 
     fn spawn(&self, call: Call, seat: Seat) -> Running {
         let executor = self.clone();
-        Running::spawn(call.id.clone(), call.cancel.clone(), async move { executor.run(call, seat).await })
+        let (id, cancel) = (call.id.clone(), call.cancel.clone());
+        Running::spawn(id, cancel, Box::pin(async move { executor.run(call, seat).await }))
     }
 
     /// The twelve steps.

@@ -1,6 +1,6 @@
 //! A call in flight, as its host holds it.
 
-use haft_core::{CallId, Cancel, Ended, Outcome, Output};
+use haft_core::{BoxFuture, CallId, Cancel, Ended, Outcome, Output};
 use std::{
     future::Future,
     pin::Pin,
@@ -20,11 +20,8 @@ pub struct Running {
 }
 
 impl Running {
-    pub(crate) fn spawn(
-        id: CallId,
-        cancel: Cancel,
-        call: impl Future<Output = Ended> + Send + 'static,
-    ) -> Self {
+    /// `call` is boxed, since the runtime moves what it is given several times before it runs.
+    pub(crate) fn spawn(id: CallId, cancel: Cancel, call: BoxFuture<'static, Ended>) -> Self {
         let (sender, ended) = oneshot::channel();
         tokio::spawn(async move { drop(sender.send(call.await)) });
         Self { id, cancel, ended }

@@ -17,7 +17,7 @@ pub(super) struct TrustRenewal {
     environment: Environment,
     common: Common,
     /// The file's bytes at the last look.
-    read: Mutex<Option<Vec<u8>>>,
+    read: Mutex<Option<Arc<[u8]>>>,
     /// What the settings last gave.
     base: Mutex<Policy>,
     /// What is masked; none where nothing is.
@@ -26,7 +26,7 @@ pub(super) struct TrustRenewal {
 
 impl TrustRenewal {
     /// `read` is what the trust file held before `base` was made of it.
-    pub(super) fn new(app: &App, read: Option<Vec<u8>>, base: Policy) -> Self {
+    pub(super) fn new(app: &App, read: Option<Arc<[u8]>>, base: Policy) -> Self {
         Self {
             trust: app.trust.clone(),
             place: app.place.clone(),

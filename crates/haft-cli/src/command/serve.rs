@@ -12,17 +12,19 @@ use crate::{
 };
 use answered::Answered;
 use haft_core::{Approver, CallId, Cancel, Event};
-use haft_mcp::{ClientApprover, Fronts, HttpSetup, McpServer, ServerInfo};
+use haft_mcp::{ClientApprover, Fronts, HttpSetup, McpError, McpServer, ServerInfo};
 use haft_os::{Listener, host, memory};
 use haft_runtime::{EventStream, Session, hooks::SessionEvent};
 use std::{
     collections::BTreeSet,
     net::{Ipv4Addr, SocketAddr},
+    panic::resume_unwind,
     sync::Arc,
     time::Duration,
 };
 use tokio::{
     sync::oneshot,
+    task::JoinError,
     time::{sleep, timeout},
 };
 
@@ -93,15 +95,19 @@ pub(super) fn mcp(app: &App, args: &ServeMcpArgs) -> anyhow::Result<Status> {
         let mut interrupts = Interrupts::listen()?;
         live.meet().await;
         let _following = live.tools.followed();
-        let mut open = Open::on(&live.session);
+        let open = Open::on(&live.session);
         let info = tokio::select! {
             info = introduced(&live.session) => info,
             () = interrupts.next() => return Ok(Status::Completed),
         };
         let server = server(&live, info, app.fronts.clone())?;
-        let served = match args.http {
-            Some(address) => over_http(app, args, address, server, (&mut open, &mut interrupts)).await,
-            None => over_stdio(server, &mut open, &mut interrupts).await,
+        let (mut open, served) = match args.http {
+            Some(address) => {
+                let mut open = open;
+                let served = over_http(app, args, address, server, (&mut open, &mut interrupts)).await;
+                (open, served)
+            }
+            None => over_stdio(server, open, &mut interrupts).await,
         };
         live.session.end_run();
         // A call that doesn't end is left behind.
@@ -124,18 +130,40 @@ fn server(live: &Live, info: ServerInfo, fronts: Fronts) -> anyhow::Result<McpSe
     Ok(server)
 }
 
-async fn over_stdio(server: McpServer, open: &mut Open, interrupts: &mut Interrupts) -> anyhow::Result<()> {
-    let serving = server.serve(haft_os::standard::input(), haft_os::standard::output());
-    let gone = haft_os::standard::output_gone();
-    tokio::pin!(serving, gone);
-    loop {
-        tokio::select! {
-            served = &mut serving => return Ok(served?),
-            // Nobody is left to hear what calls come to.
-            () = &mut gone => return Ok(()),
-            () = open.hear() => {}
-            () = interrupts.next() => return Ok(()),
-        }
+/// By a task of its own: a future that the runtime itself waits for is woken through the system each time.
+async fn over_stdio(
+    server: McpServer,
+    mut open: Open,
+    interrupts: &mut Interrupts,
+) -> (Open, anyhow::Result<()>) {
+    let (stop, mut stopped) = oneshot::channel::<()>();
+    let mut task = tokio::spawn(async move {
+        let serving = server.serve(haft_os::standard::input(), haft_os::standard::output());
+        tokio::pin!(serving);
+        let served = loop {
+            tokio::select! {
+                served = &mut serving => break served,
+                () = open.hear() => {}
+                _ = &mut stopped => break Ok(()),
+            }
+        };
+        (open, served)
+    });
+    tokio::select! {
+        done = &mut task => return ended(done),
+        // Nobody is left to hear what calls come to.
+        () = haft_os::standard::output_gone() => {}
+        () = interrupts.next() => {}
+    }
+    drop(stop);
+    ended(task.await)
+}
+
+/// What the task came to; where it panicked, so does this.
+fn ended(done: Result<(Open, Result<(), McpError>), JoinError>) -> (Open, anyhow::Result<()>) {
+    match done {
+        Ok((open, served)) => (open, served.map_err(Into::into)),
+        Err(error) => resume_unwind(error.into_panic()),
     }
 }
 

@@ -13,7 +13,9 @@ mod unfit;
 use crate::{OsState, host};
 use cipher::Key;
 use entries::Entries;
-use haft_core::{Credentials, Failure, FailureKind, Secret, SecretName, StateFolder as _, StoredSecret};
+use haft_core::{
+    Credentials, Failure, FailureKind, LastRead, Secret, SecretName, StateFolder as _, StoredSecret,
+};
 use header::{KeySource, Parts, Stretch};
 use std::{
     fs,
@@ -77,6 +79,8 @@ pub struct OsVault {
     fitted: Mutex<Option<(Stretch, Key)>>,
     /// Why the last passphrase didn't open what there was.
     unfit: Mutex<Option<Unfit>>,
+    /// Its end.
+    last: LastRead,
 }
 
 /// A vault in memory.
@@ -89,7 +93,14 @@ struct Opened {
 impl OsVault {
     /// The vault in a folder, which is made at the first write.
     pub fn new(folder: impl Into<PathBuf>, passphrase: Passphrase) -> Self {
-        Self { state: OsState::new(folder), passphrase, fitted: Mutex::default(), unfit: Mutex::default() }
+        let state = OsState::new(folder);
+        Self {
+            state,
+            passphrase,
+            fitted: Mutex::default(),
+            unfit: Mutex::default(),
+            last: LastRead::default(),
+        }
     }
 
     /// Where the file is, or will be.
@@ -107,7 +118,8 @@ impl OsVault {
 
     /// Another one after each write; none where nothing is stored.
     pub fn stamp(&self) -> Option<VaultStamp> {
-        self.state.read_tail(FILE, STAMP_BYTES).ok().flatten().map(VaultStamp)
+        let read = || self.state.read_tail(FILE, STAMP_BYTES).ok().flatten();
+        self.last.bytes(&self.state, FILE, read).map(|end| VaultStamp(end.to_vec()))
     }
 
     /// What it is sealed with; none where nothing is stored. No key is asked for.

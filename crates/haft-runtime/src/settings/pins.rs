@@ -238,7 +238,7 @@ pub struct TrustPins {
 /// What was read last: the file is looked at for every call of a foreign tool, and seldom changes.
 #[derive(Default)]
 struct Read {
-    bytes: Option<Vec<u8>>,
+    bytes: Option<Arc<[u8]>>,
     pins: Arc<BTreeMap<String, SavedPin>>,
 }
 

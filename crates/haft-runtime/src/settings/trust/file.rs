@@ -5,7 +5,7 @@ mod tests;
 
 use super::{SavedGrant, Trust, problem};
 use crate::settings::pins::{SavedPin, fit};
-use haft_core::{Failure, StateFolder};
+use haft_core::{Failure, LastRead, StateFolder};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
@@ -26,6 +26,7 @@ pub struct TrustFile {
     state: Arc<dyn StateFolder>,
     workspace: String,
     at: String,
+    last: Arc<LastRead>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -49,7 +50,7 @@ impl TrustFile {
     /// The file of a workspace, given by its real absolute path.
     pub fn new(state: Arc<dyn StateFolder>, workspace: &str) -> Self {
         let at = format!("trust/{:x}.json", Sha256::digest(workspace));
-        Self { state, workspace: workspace.to_owned(), at }
+        Self { state, workspace: workspace.to_owned(), at, last: Arc::default() }
     }
 
     /// Where it is.
@@ -164,8 +165,9 @@ impl TrustFile {
     }
 
     /// The file as it is, for whoever looks often and reads it only where it changed; none where it can't be read.
-    pub fn bytes(&self) -> Option<Vec<u8>> {
-        self.state.read_tail(&self.at, FILE_MAX_BYTES).ok().flatten()
+    pub fn bytes(&self) -> Option<Arc<[u8]>> {
+        let read = || self.state.read_tail(&self.at, FILE_MAX_BYTES).ok().flatten();
+        self.last.bytes(self.state.as_ref(), &self.at, read)
     }
 
     /// The pins in what [`TrustFile::bytes`] gave; none where that is damaged.
