@@ -28,6 +28,7 @@ mod call;
 mod clients;
 mod config;
 mod definition;
+mod eager;
 mod failure;
 mod gathered;
 mod greet;

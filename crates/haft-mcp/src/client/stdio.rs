@@ -2,7 +2,7 @@
 //!
 //! The process and all it starts belong to whoever started it: they end with the connection, and with haft.
 
-use super::{log::ServerLog, router::Router};
+use super::{eager::Eager, log::ServerLog, router::Router};
 use crate::lines::{LINE_MAX_BYTES, LineBuffer};
 use haft_core::{Cancel, Command, Exit, Failure, Processes, Status, Stdio as Stream, StopReason, Tether};
 use std::{sync::Arc, time::Duration};
@@ -19,6 +19,8 @@ pub(crate) struct Stdio {
     cancel: Cancel,
     over: watch::Receiver<bool>,
     task: AbortHandle,
+    /// Who waits for its answers.
+    pub(crate) eager: Eager,
 }
 
 impl Stdio {
@@ -50,7 +52,7 @@ impl Stdio {
             own.refuse();
             let _ = gone.send(true);
         });
-        Self { input, cancel, over, task: task.abort_handle() }
+        Self { input, cancel, over, task: task.abort_handle(), eager: Eager::default() }
     }
 
     /// Sends a line; waits where the server doesn't read.

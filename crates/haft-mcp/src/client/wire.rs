@@ -96,7 +96,10 @@ impl Wire {
                 .send(Outgoing { line, id: Some(id), lasts: ask.idle.is_none(), headers })
                 .await
                 .map_err(lost)?;
-            let answer = answer.await;
+            let answer = match &self.link {
+                Link::Stdio(stdio) => stdio.eager.wait(answer).await,
+                Link::Http(_) => answer.await,
+            };
             drop(sending);
             answer
                 .map_err(|_| CallError::Lost { why: "the connection is gone".to_owned(), may_have_run: true })

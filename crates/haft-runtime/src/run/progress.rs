@@ -10,10 +10,13 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tokio::time::Instant;
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep},
+};
 
 /// Partial output is passed on at most so often.
-pub(crate) const COALESCE_TIME: Duration = Duration::from_millis(100);
+const COALESCE_TIME: Duration = Duration::from_millis(100);
 /// Partial output is passed on at the latest when so much has gathered.
 const COALESCE_BYTES: usize = 16 * 1024;
 
@@ -22,6 +25,8 @@ pub(crate) struct CallSink {
     call: CallId,
     bus: Bus,
     gathered: Mutex<Gathered>,
+    /// Told when something has gathered.
+    waiting: Notify,
     captures: CaptureSlot,
     masks: Masks,
 }
@@ -37,7 +42,7 @@ impl CallSink {
     pub(crate) fn new(call: CallId, bus: Bus, captures: CaptureSlot) -> Self {
         let gathered =
             Mutex::new(Gathered { text: String::new(), masker: None, sent: Instant::now(), ended: false });
-        Self { call, bus, gathered, captures, masks: Masks::default() }
+        Self { call, bus, gathered, waiting: Notify::new(), captures, masks: Masks::default() }
     }
 
     /// The same, with secrets masked in what is said.
@@ -47,10 +52,13 @@ impl CallSink {
         self
     }
 
-    /// Passes on what has gathered.
-    pub(crate) fn flush(&self) {
-        let mut gathered = self.lock();
-        self.send_gathered(&mut gathered);
+    /// Never ends: passes on what has gathered, soon after it began to. No timer is set before.
+    pub(crate) async fn pass_on(&self) {
+        loop {
+            self.waiting.notified().await;
+            sleep(COALESCE_TIME).await;
+            self.send_gathered(&mut self.lock());
+        }
     }
 
     /// Nothing is passed on from now; what comes later was said by a tool that outlived its call.
@@ -100,6 +108,8 @@ impl Sink for CallSink {
                 }
                 if gathered.text.len() >= COALESCE_BYTES || gathered.sent.elapsed() >= COALESCE_TIME {
                     self.send_gathered(&mut gathered);
+                } else if !gathered.text.is_empty() {
+                    self.waiting.notify_one();
                 }
             }
             Progress::FileChanged(path) => {

@@ -3,14 +3,11 @@
 
 use crate::call::Notes;
 
-use super::{CallSink, Lease, Stopwatch, progress::COALESCE_TIME};
+use super::{CallSink, Lease, Stopwatch};
 use haft_core::{AnyTool, Block, Bound, Cancel, Cx, Failure, FailureKind, Output, World};
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
-use tokio::{
-    task::JoinHandle,
-    time::{Instant, interval_at, timeout},
-};
+use tokio::{task::JoinHandle, time::timeout};
 
 /// How long a tool may take to end after its token fired: the 2 s its processes have, and a little to report.
 pub(crate) const STOP_TIME: Duration = Duration::from_millis(2_800);
@@ -60,7 +57,7 @@ pub(crate) async fn run(task: RunTask) -> Ran {
         }
         () = cancel.fired() => Stop::Cancelled,
         () = watch.expired() => Stop::TimedOut,
-        () = pass_on(&sink) => Stop::Cancelled,
+        () = sink.pass_on() => Stop::Cancelled,
     };
     cancel.fire();
     let last_word = stop(handle, &notes).await;
@@ -104,15 +101,6 @@ async fn step_aside() {
 enum Stop {
     TimedOut,
     Cancelled,
-}
-
-/// Never ends: passes gathered progress on at its times.
-async fn pass_on(sink: &CallSink) {
-    let mut ticks = interval_at(Instant::now() + COALESCE_TIME, COALESCE_TIME);
-    loop {
-        ticks.tick().await;
-        sink.flush();
-    }
 }
 
 fn finished(done: Result<Result<Output, Failure>, tokio::task::JoinError>) -> Ran {

@@ -61,19 +61,21 @@ impl Masks {
             self.value(value);
         }
         if let Some(foreign) = &mut output.foreign {
-            self.foreign(foreign);
+            let known: Vec<&str> = output.content.iter().filter_map(Block::as_text).collect();
+            self.foreign(foreign, &known);
         }
         for text in &mut output.messages {
             self.text(text);
         }
     }
 
-    /// Every text in a result of another protocol, but not encoded pictures and files, in which a find would be chance.
-    fn foreign(&self, value: &mut Value) {
+    /// Every text in a result of another protocol, but not encoded pictures and files, in which a find would be chance,
+    /// nor what is as one of `masked`, texts that were looked at.
+    fn foreign(&self, value: &mut Value, masked: &[&str]) {
         match value {
             Value::Array(items) => {
                 for item in items {
-                    self.foreign(item);
+                    self.foreign(item, masked);
                 }
             }
             Value::Object(fields) => {
@@ -83,8 +85,9 @@ impl Masks {
                     let is_texts =
                         matches!(&*field, Value::Array(items) if items.iter().all(Value::is_string));
                     match field {
-                        Value::Array(_) | Value::Object(_) if !is_texts => self.foreign(field),
+                        Value::Array(_) | Value::Object(_) if !is_texts => self.foreign(field, masked),
                         _ if has_type && name == "data" || has_uri && name == "blob" => {}
+                        Value::String(text) if name == "text" && masked.contains(&text.as_str()) => {}
                         _ => self.field(name, field),
                     }
                 }
