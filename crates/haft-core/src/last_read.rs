@@ -1,6 +1,6 @@
 //! A file that is looked at often and written seldom.
 
-use crate::StateFolder;
+use crate::{Failure, StateFolder};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What tells one state of a file from another without reading it. Of a file that isn't there it is the default.
@@ -24,12 +24,13 @@ pub struct LastRead(Mutex<Option<(FileStamp, Content)>>);
 type Content = Option<Arc<[u8]>>;
 
 impl LastRead {
-    /// The content of the file `at` now: what `read` gives, or gave when the file was as it is.
+    /// The content of the file `at` now: what `read` gives, or gave when the file was as it is. None also where it can't be
+    /// read, of which nothing is kept: another look may be luckier.
     pub fn bytes(
         &self,
         state: &dyn StateFolder,
         at: &str,
-        read: impl FnOnce() -> Option<Vec<u8>>,
+        read: impl FnOnce() -> Result<Option<Vec<u8>>, Failure>,
     ) -> Option<Arc<[u8]>> {
         // Before the content, so that what is written in between shows at the next look.
         let stamp = state.stamp(at);
@@ -39,7 +40,11 @@ impl LastRead {
         {
             return bytes.clone();
         }
-        let bytes = read().map(Arc::from);
+        let Ok(read) = read() else {
+            *last = None;
+            return None;
+        };
+        let bytes = read.map(Arc::from);
         *last = stamp.map(|stamp| (stamp, bytes.clone()));
         bytes
     }
@@ -48,7 +53,7 @@ impl LastRead {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Change, Counter, Failure, Held, LineLog, SpillFile, StateEntry};
+    use crate::{Change, Counter, Held, LineLog, SpillFile, StateEntry};
     use std::cell::Cell;
 
     /// A folder of which only the stamp of its files is asked.
@@ -109,7 +114,7 @@ mod tests {
         let look = || {
             let read = || {
                 reads.set(reads.get() + 1);
-                Some(vec![reads.get()])
+                Ok(Some(vec![reads.get()]))
             };
             last.bytes(&state, "f", read).unwrap()[0]
         };
@@ -129,9 +134,21 @@ mod tests {
     #[test]
     fn that_there_is_no_file_is_kept_too() {
         let (state, last) = (Stamped(Mutex::new(Some(FileStamp::default()))), LastRead::default());
-        assert_eq!(last.bytes(&state, "f", || None), None);
-        assert_eq!(last.bytes(&state, "f", || Some(vec![1])), None);
+        assert_eq!(last.bytes(&state, "f", || Ok(None)), None);
+        assert_eq!(last.bytes(&state, "f", || Ok(Some(vec![1]))), None);
         state.set(Some(1));
-        assert_eq!(last.bytes(&state, "f", || Some(vec![1])).as_deref(), Some(&[1][..]));
+        assert_eq!(last.bytes(&state, "f", || Ok(Some(vec![1]))).as_deref(), Some(&[1][..]));
+    }
+
+    #[test]
+    fn a_file_that_could_not_be_read_is_read_at_the_next_look() {
+        let (state, last) = (Stamped(Mutex::new(None)), LastRead::default());
+        state.set(Some(1));
+        assert_eq!(last.bytes(&state, "f", unused), None);
+        assert_eq!(last.bytes(&state, "f", || Ok(Some(vec![1]))).as_deref(), Some(&[1][..]));
+        state.set(Some(2));
+        assert_eq!(last.bytes(&state, "f", unused), None);
+        state.set(Some(1));
+        assert_eq!(last.bytes(&state, "f", || Ok(None)), None, "what was known before isn't either");
     }
 }

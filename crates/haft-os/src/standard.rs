@@ -3,6 +3,7 @@
 //! Waiting for a terminal or a file needs a thread; a pipe tells by itself when it is ready. For a server that
 //! answers line by line this is most of the time of an answer.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::{
     future::pending,
     io,
@@ -42,22 +43,38 @@ pub fn output() -> Box<dyn AsyncWrite + Send + Unpin> {
     }
 }
 
-/// Ends when nobody reads standard output any more; where it isn't a pipe, never. Must be called within a tokio runtime.
+/// Ends when nobody reads standard output any more; never where it is neither a pipe nor a socket, nor where the other end of
+/// a socket writes to it. Must be called within a tokio runtime.
+///
+/// A pipe or socket is made non-blocking, also for other holders of the same end.
 ///
 /// # Cancellation
 /// Nothing is lost when the future is dropped.
 pub fn output_gone() -> impl Future<Output = ()> {
-    let own = io::stdout().as_fd().try_clone_to_owned();
-    let pipe = own.and_then(pipe::Sender::from_owned_fd);
+    let own = || io::stdout().as_fd().try_clone_to_owned();
+    let pipe = own().and_then(pipe::Sender::from_owned_fd);
+    let stream = own().and_then(socket);
     async move {
-        let is_gone = match &pipe {
-            Ok(pipe) => pipe.ready(Interest::ERROR).await.is_ok(),
-            Err(_) => false,
+        let is_gone = match (&pipe, &stream) {
+            (Ok(pipe), _) => pipe.ready(Interest::ERROR).await.is_ok(),
+            (_, Ok(stream)) => is_closed(stream).await,
+            _ => false,
         };
         if !is_gone {
             pending::<()>().await;
         }
     }
+}
+
+/// Whether the other end of a socket is closed, as soon as there is something to be read, as there is at the end too.
+async fn is_closed(stream: &UnixStream) -> bool {
+    if stream.readable().await.is_err() {
+        return false;
+    }
+    // One that only writes no more, or writes, is still there.
+    let mut asked = [PollFd::new(stream, PollFlags::empty())];
+    let has_answer = poll(&mut asked, Some(&Timespec::default())).is_ok();
+    has_answer && asked.iter().any(|one| one.revents().contains(PollFlags::HUP))
 }
 
 fn socket(fd: OwnedFd) -> io::Result<UnixStream> {
@@ -66,4 +83,27 @@ fn socket(fd: OwnedFd) -> io::Result<UnixStream> {
     stream.local_addr()?;
     stream.set_nonblocking(true)?;
     UnixStream::from_std(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Shutdown;
+
+    #[tokio::test]
+    async fn the_end_of_a_socket_is_told_from_what_is_written_there() {
+        let pair = || {
+            let (own, other) = StdStream::pair().unwrap();
+            (socket(own.into()).unwrap(), other)
+        };
+        let (own, other) = pair();
+        drop(other);
+        assert!(is_closed(&own).await);
+        let (own, other) = pair();
+        other.shutdown(Shutdown::Write).unwrap();
+        assert!(!is_closed(&own).await);
+        let (own, mut other) = pair();
+        io::Write::write_all(&mut other, b"x").unwrap();
+        assert!(!is_closed(&own).await);
+    }
 }

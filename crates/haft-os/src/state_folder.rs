@@ -47,9 +47,8 @@ impl StateFolder for OsState {
 
     fn open_log(&self, at: &str) -> Result<Box<dyn LineLog>, Failure> {
         let path = self.writable(at)?;
-        let log =
-            Log::open(path.clone()).map_err(|error| fault::io("open", &path.to_string_lossy(), &error))?;
-        Ok(Box::new(log))
+        let log = Log::open(path.clone(), !self.tells_times());
+        Ok(Box::new(log.map_err(|error| fault::io("open", &path.to_string_lossy(), &error))?))
     }
 
     fn open_counter(&self, at: &str) -> Result<Box<dyn Counter>, Failure> {
@@ -174,6 +173,8 @@ struct Log {
 
 struct Writer {
     file: File,
+    /// Whether lines are written one at a time only where whoever writes has the lock: where several machines may add.
+    is_locked: bool,
     /// The last line couldn't be written whole; the next one ends it first.
     is_torn: bool,
 }
@@ -181,10 +182,11 @@ struct Writer {
 impl Log {
     /// Opens it and ends a line that a kill left without its end, so that it spoils only itself. One that is just being
     /// written looks torn too; what ends it then comes after it, as an empty line, which says nothing.
-    fn open(path: PathBuf) -> io::Result<Self> {
+    fn open(path: PathBuf, is_locked: bool) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).append(true).create(true).mode(FILE_MODE).open(&path)?;
-        end_last_line(&file)?;
-        Ok(Self { path, writer: Mutex::new(Writer { file, is_torn: false }) })
+        let writer = Writer { file, is_locked, is_torn: false };
+        writer.alone(end_last_line)?;
+        Ok(Self { path, writer: Mutex::new(writer) })
     }
 }
 
@@ -196,8 +198,19 @@ fn end_last_line(mut file: &File) -> io::Result<()> {
 }
 
 impl Writer {
+    /// Does something to the file while nobody of another machine does.
+    fn alone<T>(&self, act: impl FnOnce(&File) -> io::Result<T>) -> io::Result<T> {
+        if !self.is_locked {
+            return act(&self.file);
+        }
+        self.file.lock()?;
+        let done = act(&self.file);
+        self.file.unlock()?;
+        done
+    }
+
     /// One write to a file opened for appending: the kernel holds the file while it adds all of it, so lines of
-    /// several processes never mix.
+    /// several processes never mix. Of several kernels each knows its own end of the file, unless it has the lock.
     fn add(&mut self, line: &[u8]) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(line.len() + 2);
         if self.is_torn {
@@ -205,7 +218,7 @@ impl Writer {
         }
         bytes.extend_from_slice(line);
         bytes.push(b'\n');
-        self.is_torn = self.file.write(&bytes)? != bytes.len();
+        self.is_torn = self.alone(|mut file| file.write(&bytes))? != bytes.len();
         if self.is_torn { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 }
@@ -311,6 +324,18 @@ mod tests {
         fs::write(folder.path().join("g"), "two").unwrap();
         fs::rename(folder.path().join("g"), &path).unwrap();
         assert_ne!(stamp_of(&fs::metadata(&path).unwrap(), later), Some(before));
+    }
+
+    #[test]
+    fn lines_are_added_with_the_lock_and_without() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        fs::write(&path, "torn").unwrap();
+        for is_locked in [true, false] {
+            let log = Log::open(path.clone(), is_locked).unwrap();
+            log.append(b"line").unwrap();
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), "torn\nline\nline\n");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::place::Place;
 use serde_json::{Value, json};
 use std::{
     io::{BufRead, BufReader, Write},
+    os::{fd::OwnedFd, unix::net::UnixStream},
     process::{Command, Stdio},
     sync::mpsc::{self, RecvTimeoutError},
     time::{Duration, Instant},
@@ -105,6 +106,24 @@ fn a_client_that_is_gone_ends_its_calls_and_the_server_at_once() {
     assert_eq!(said.recv_timeout(STARTED_WITHIN), Err(RecvTimeoutError::Disconnected), "the command ends");
     let log = place.run(&["log", "mcp", "--json"]).with(0).json();
     assert_eq!(log["calls"][0]["outcome"], "cancelled", "{log}");
+}
+
+#[test]
+fn a_client_by_sockets_that_reads_no_more_is_gone() {
+    let place = Place::new();
+    let (mut asks, asked) = UnixStream::pair().unwrap();
+    let (reads, told) = UnixStream::pair().unwrap();
+    let mut command = place.command(&["serve", "mcp"]);
+    command.stdin(OwnedFd::from(asked)).stdout(OwnedFd::from(told)).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    // With it go this process's copies of the server's ends.
+    drop(command);
+    writeln!(asks, "{}", json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).unwrap();
+    let mut reads = BufReader::new(reads);
+    assert!(reads.read_line(&mut String::new()).unwrap() > 0, "it answers");
+    drop(reads);
+    assert_eq!(child.wait().unwrap().code(), Some(0), "though it could still be asked");
+    drop(asks);
 }
 
 /// A client that waits for each answer before it goes on.

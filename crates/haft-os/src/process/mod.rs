@@ -105,9 +105,6 @@ impl Processes for OsProcesses {
         output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
     ) -> BoxFuture<'a, Result<Exit, Failure>> {
         Box::pin(async move {
-            if cancel.is_fired() {
-                return Err(Failure::cancelled());
-            }
             let deadline = command.deadline.and_then(|time| Instant::now().checked_add(time));
             let mut tries = 0..PUT_UP_RETRIES;
             loop {
@@ -156,6 +153,10 @@ impl OsProcesses {
         deadline: Option<Instant>,
         output: &mut (dyn FnMut(Stdio, &[u8]) + Send),
     ) -> Result<Outcome, Failure> {
+        // Before anything is begun: what is begun may run for a moment.
+        if cancel.is_fired() {
+            return Err(Failure::cancelled());
+        }
         let own = self.clone();
         // Forking takes its time in a large process, and executing may hang on a network's file system.
         let launching = spawn_blocking(move || launch::launch(command, &own, launch::Given::Once));

@@ -118,7 +118,7 @@ impl OsVault {
 
     /// Another one after each write; none where nothing is stored.
     pub fn stamp(&self) -> Option<VaultStamp> {
-        let read = || self.state.read_tail(FILE, STAMP_BYTES).ok().flatten();
+        let read = || self.state.read_tail(FILE, STAMP_BYTES);
         self.last.bytes(&self.state, FILE, read).map(|end| VaultStamp(end.to_vec()))
     }
 

@@ -5,6 +5,7 @@ use haft_policy::secrets::{Masker, Placeholder, StreamMasker, placeholders, rest
 use serde_json::Value;
 use std::{
     borrow::Cow,
+    collections::HashSet,
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -61,7 +62,7 @@ impl Masks {
             self.value(value);
         }
         if let Some(foreign) = &mut output.foreign {
-            let known: Vec<&str> = output.content.iter().filter_map(Block::as_text).collect();
+            let known: HashSet<&str> = output.content.iter().filter_map(Block::as_text).collect();
             self.foreign(foreign, &known);
         }
         for text in &mut output.messages {
@@ -71,7 +72,7 @@ impl Masks {
 
     /// Every text in a result of another protocol, but not encoded pictures and files, in which a find would be chance,
     /// nor what is as one of `masked`, texts that were looked at.
-    fn foreign(&self, value: &mut Value, masked: &[&str]) {
+    fn foreign(&self, value: &mut Value, masked: &HashSet<&str>) {
         match value {
             Value::Array(items) => {
                 for item in items {
@@ -87,7 +88,7 @@ impl Masks {
                     match field {
                         Value::Array(_) | Value::Object(_) if !is_texts => self.foreign(field, masked),
                         _ if has_type && name == "data" || has_uri && name == "blob" => {}
-                        Value::String(text) if name == "text" && masked.contains(&text.as_str()) => {}
+                        Value::String(text) if name == "text" && masked.contains(text.as_str()) => {}
                         _ => self.field(name, field),
                     }
                 }

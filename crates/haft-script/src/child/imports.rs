@@ -49,13 +49,21 @@ pub(super) fn late_refusal(nodes: &AstNodes<'_>) -> Option<(u32, String)> {
     })
 }
 
-/// Whether what stands around an import takes its failure: `try { … } catch`, or `.catch(…)` of it.
+/// Whether what stands around an import takes its failure: `try { … } catch`, or `.catch(…)` or `.then(…, …)` of it.
 fn catches(around: AstKind<'_>, import: &ImportExpression<'_>) -> bool {
     match around {
         AstKind::TryStatement(tried) => {
             tried.handler.is_some() && tried.block.span.contains_inclusive(import.span)
         }
         AstKind::StaticMemberExpression(member) => member.property.name.as_str() == "catch",
+        AstKind::CallExpression(call) => match &call.callee {
+            Expression::StaticMemberExpression(member) => {
+                member.property.name.as_str() == "then"
+                    && call.arguments.len() > 1
+                    && member.span.contains_inclusive(import.span)
+            }
+            _ => false,
+        },
         _ => false,
     }
 }

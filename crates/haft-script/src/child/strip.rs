@@ -319,6 +319,8 @@ mod tests {
             ("const a = () => { try { return 1; } catch { return import('zod'); } };", "no package \"zod\""),
             ("const a = async () => { try { await import('zod'); } catch {} };", ""),
             ("const a = () => import('zod').then((b) => b.c).catch(() => null);", ""),
+            ("const a = () => import('zod').then((b) => b.c, () => null);", ""),
+            ("const a = () => c().then(() => import('zod'), () => null);", "no package \"zod\""),
         ] {
             let read = module(&file(&format!("\n{import}\nexport default a;")));
             match read {
