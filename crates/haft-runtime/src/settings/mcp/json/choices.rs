@@ -1,4 +1,5 @@
-//! Which servers of a workspace's own list Claude Code keeps off: `disabledMcpjsonServers`.
+//! Which servers of a workspace's own list Claude Code keeps off: `disabledMcpjsonServers`, and `disabledMcpServers` of the
+//! workspace, which is of all servers.
 //!
 //! The other half, `enabledMcpjsonServers`, has no counterpart: what came with a workspace waits for the user's word here.
 
@@ -12,6 +13,8 @@ use std::collections::BTreeSet;
 
 /// The list of those that are off.
 const OFF: &str = "disabledMcpjsonServers";
+/// The list of those that are off in a workspace, wherever they come from.
+const OFF_HERE: &str = "disabledMcpServers";
 
 /// The servers of the workspace's `.mcp.json` that settings of Claude Code switch off, for all or for this workspace.
 ///
@@ -31,8 +34,8 @@ pub fn switched_off(source: &SettingsSource, place: &Place) -> Result<BTreeSet<S
     let Value::Object(root) = read else {
         return Err(problem(1, "settings are an object"));
     };
-    let here = project(&root, place).and_then(|own| own.get(OFF));
-    Ok([root.get(OFF), here].into_iter().filter_map(names).flatten().collect())
+    let here = |list: &str| project(&root, place).and_then(|own| own.get(list));
+    Ok([root.get(OFF), here(OFF), here(OFF_HERE)].into_iter().filter_map(names).flatten().collect())
 }
 
 #[cfg(test)]
@@ -49,8 +52,9 @@ mod tests {
     #[test]
     fn what_is_off_for_all_and_for_this_workspace_counts_and_no_other() {
         let text = r#"{"disabledMcpjsonServers": ["b", "a"], "enabledMcpjsonServers": ["d"], // by hand
-            "projects": {"/w": {"disabledMcpjsonServers": ["c"]}, "/v": {"disabledMcpjsonServers": ["e"]}}}"#;
-        assert_eq!(read(text).unwrap(), ["a", "b", "c"]);
+            "projects": {"/w": {"disabledMcpjsonServers": ["c"], "disabledMcpServers": ["f", 7]},
+                "/v": {"disabledMcpjsonServers": ["e"]}}, "disabledMcpServers": ["g"]}"#;
+        assert_eq!(read(text).unwrap(), ["a", "b", "c", "f"]);
         assert!(read("{}").unwrap().is_empty());
         let broken = read("{\n\"a\" }").unwrap_err();
         assert_eq!(broken.line, Some(2));
