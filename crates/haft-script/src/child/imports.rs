@@ -37,33 +37,30 @@ pub(super) fn refusal(statement: &Statement<'_>) -> Option<String> {
     }
 }
 
-/// The first `import(…)` that names what isn't there: where it stands, and what is wrong. One whose failure the module looks
-/// after is its own affair, and what isn't written out is told when it runs.
+/// The first `await import(…)` that names what isn't there: where it stands, and what is wrong. One that may not be
+/// reached, or whose failure the module looks after, is its own affair; so is one that is handed on without waiting for
+/// it, and what isn't written out is told when it runs.
 pub(super) fn late_refusal(nodes: &AstNodes<'_>) -> Option<(u32, String)> {
     nodes.iter().find_map(|node| {
         let AstKind::ImportExpression(import) = node.kind() else { return None };
         let Expression::StringLiteral(name) = &import.source else { return None };
         let text = of(name, false)?;
-        let is_tried = nodes.ancestor_kinds(node.id()).any(|around| catches(around, import));
-        (!is_tried).then_some((import.span.start, text))
+        let is_awaited = matches!(nodes.ancestor_kinds(node.id()).next(), Some(AstKind::AwaitExpression(_)));
+        let is_sure = !nodes.ancestor_kinds(node.id()).any(|around| guards(around, import));
+        (is_awaited && is_sure).then_some((import.span.start, text))
     })
 }
 
-/// Whether what stands around an import takes its failure: `try { … } catch`, or `.catch(…)` or `.then(…, …)` of it.
-fn catches(around: AstKind<'_>, import: &ImportExpression<'_>) -> bool {
+/// Whether what stands around an import may pass it by, or takes its failure.
+fn guards(around: AstKind<'_>, import: &ImportExpression<'_>) -> bool {
     match around {
         AstKind::TryStatement(tried) => {
             tried.handler.is_some() && tried.block.span.contains_inclusive(import.span)
         }
-        AstKind::StaticMemberExpression(member) => member.property.name.as_str() == "catch",
-        AstKind::CallExpression(call) => match &call.callee {
-            Expression::StaticMemberExpression(member) => {
-                member.property.name.as_str() == "then"
-                    && call.arguments.len() > 1
-                    && member.span.contains_inclusive(import.span)
-            }
-            _ => false,
-        },
+        AstKind::IfStatement(_)
+        | AstKind::ConditionalExpression(_)
+        | AstKind::LogicalExpression(_)
+        | AstKind::SwitchStatement(_) => true,
         _ => false,
     }
 }
