@@ -322,6 +322,17 @@ fn servers_that_claude_code_keeps_off_stay_off() {
 }
 
 #[test]
+fn settings_that_cant_be_read_are_told_and_the_rest_is_imported() {
+    let place = Place::new();
+    fs::create_dir_all(place.workspace().join(".claude/settings.json")).unwrap();
+    fs::write(place.beside(".claude.json"), json!({"mcpServers": {"all": {"command": "sh"}}}).to_string())
+        .unwrap();
+    let ran = place.run(&["import", "mcp"]).with(0);
+    let told = format!("{}{}", ran.out, ran.err);
+    assert!(told.contains("all") && told.contains(".claude/settings.json"), "{told}");
+}
+
+#[test]
 fn only_the_tools_that_a_list_keeps_are_used() {
     let place = with_server();
     for (only, is_used) in [("look", true), ("other", false)] {

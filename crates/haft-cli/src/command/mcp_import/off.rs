@@ -20,7 +20,7 @@ const IN_HOME: [&str; 2] = [".claude/settings.json", ".claude.json"];
 /// # Errors
 /// A file can't be read.
 pub(super) fn servers(app: &App, problems: &mut Vec<String>) -> anyhow::Result<BTreeMap<String, McpSetting>> {
-    let names = names(app, problems)?;
+    let names = names(app, problems);
     let Some(list) = text(&app.workspace.join(LIST), Scope::Local)?.filter(|_| !names.is_empty()) else {
         return Ok(BTreeMap::new());
     };
@@ -32,7 +32,7 @@ pub(super) fn servers(app: &App, problems: &mut Vec<String>) -> anyhow::Result<B
     Ok(servers)
 }
 
-fn names(app: &App, problems: &mut Vec<String>) -> anyhow::Result<BTreeSet<String>> {
+fn names(app: &App, problems: &mut Vec<String>) -> BTreeSet<String> {
     let here = IN_WORKSPACE.into_iter().map(|at| (Scope::Local, app.workspace.join(at)));
     let home = app
         .place
@@ -41,13 +41,23 @@ fn names(app: &App, problems: &mut Vec<String>) -> anyhow::Result<BTreeSet<Strin
         .flat_map(|home| IN_HOME.into_iter().map(move |at| (Scope::User, Path::new(home).join(at))));
     let mut names = BTreeSet::new();
     for (scope, path) in here.chain(home) {
-        let Some(source) = text(&path, scope)? else { continue };
+        let source = match text(&path, scope) {
+            Ok(Some(source)) => source,
+            Ok(None) => continue,
+            Err(error) => {
+                problems.push(format!(
+                    "{}: which servers are switched off there isn't known: {error:#}",
+                    path.display()
+                ));
+                continue;
+            }
+        };
         match switched_off(&source, &app.place) {
             Ok(off) => names.extend(off),
             Err(problem) => problems.push(problem.to_string()),
         }
     }
-    Ok(names)
+    names
 }
 
 /// A file's text; none where there is no such file, or it is no text, which is told where it is used.
