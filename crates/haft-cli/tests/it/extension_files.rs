@@ -68,6 +68,17 @@ fn a_manifests_hook_that_isnt_as_it_was_trusted_is_not_run_and_what_it_guards_is
 }
 
 #[test]
+fn a_manifests_hook_is_not_run_any_more_once_its_folder_changes_while_a_session_lasts() {
+    let place = Place::new();
+    // It changes by itself what was trusted.
+    guard(&place, "echo ran >> \"$HAFT_WORKSPACE/ran\"\necho '#' >> ./guard.sh\n");
+    place.run(&["trust"]).with(0);
+    let ran = place.run_with(&[], "read path=b.txt\nread path=b.txt\n").with(0);
+    assert!(ran.out.contains("run `haft trust` again"), "{ran:?}");
+    assert_eq!(place.read("ran").as_deref(), Some("ran\n"));
+}
+
+#[test]
 fn hooks_of_a_manifest_hold_without_the_code_beside_them() {
     let place = Place::new();
     place.write("a.txt", "text\n");
@@ -157,4 +168,22 @@ fn an_agent_reads_in_its_tools_which_skills_there_are() {
     // What models read of the tool says which skills there are.
     let shown = place.run(&["tools", "show", "skill"]).with(0).out;
     assert!(shown.contains("- tidy: For untidy folders."), "{shown}");
+}
+
+#[test]
+fn each_skill_that_is_offered_has_a_name_of_its_own_and_the_users_keep_theirs() {
+    let place = Place::new();
+    let text = |body: &str| format!("---\nname: tidy\ndescription: For untidy folders.\n---\n{body}\n");
+    own(&place, "mine/extension.json", r#"{"skills": ["skills", "skills/a"]}"#);
+    own(&place, "mine/skills/a/SKILL.md", &text("The user's own."));
+    own(&place, "mine/skills/b/SKILL.md", &text("A second of that name."));
+    place.write(".haft/extensions/aaa/extension.json", r#"{"skills": "tidy"}"#);
+    place.write(".haft/extensions/aaa/tidy/SKILL.md", &text("The workspace's."));
+    place.run(&["trust"]).with(0);
+    assert!(skill(&place, "tidy").with(0).out.contains("The user's own."));
+    assert!(skill(&place, "aaa:tidy").with(0).out.contains("The workspace's."));
+    let shown = place.run(&["tools", "show", "skill"]).with(0).out;
+    assert_eq!(shown.matches("tidy: For untidy").count(), 2, "{shown}");
+    let listed = problems(&place);
+    assert!(listed.contains("skills/b/SKILL.md") && listed.contains("a skill \"tidy\" already"), "{listed}");
 }
