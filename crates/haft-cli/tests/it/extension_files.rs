@@ -111,6 +111,23 @@ fn hooks_stand_in_a_file_beside_the_manifest_too_and_a_bad_one_has_its_line() {
     assert!(denied.err.contains("either a command or a url"), "{denied:?}");
 }
 
+#[test]
+fn a_file_of_hooks_that_cant_be_read_refuses_as_if_it_guarded_everything() {
+    let place = Place::new();
+    place.write("a.txt", "text\n");
+    own(&place, "mine/extension.json", r#"{"hooks": "hooks.json"}"#);
+    for damaged in [None, Some("{"), Some("3"), Some(r#"{"hooks": 3}"#)] {
+        if let Some(damaged) = damaged {
+            own(&place, "mine/hooks.json", damaged);
+        }
+        let denied = read(&place, "a.txt").with(3);
+        assert!(denied.err.contains("hooks.json"), "{damaged:?}: {denied:?}");
+        assert!(problems(&place).contains("hooks.json"), "{damaged:?}");
+    }
+    own(&place, "mine/hooks.json", "{}");
+    read(&place, "a.txt").with(0);
+}
+
 /// An extension of the workspace with one skill in its folder of skills.
 fn skilled(place: &Place, body: &str) {
     let at = ".haft/extensions/office";

@@ -8,6 +8,7 @@ use haft_core::{PathArg, RealPath, content_hash};
 use haft_runtime::{
     Problem,
     hooks::{Hook, HookFolder, SeenFolder},
+    settings::unread_hooks,
     source::{
         SKILL_FILE, Skill, SkillText, command::ManifestText, command::folder_hash, hooks_of_file, parse_skill,
     },
@@ -73,6 +74,7 @@ impl One<'_> {
                 }
                 Err(why) => {
                     let text = format!("its hooks can't be read: {why}");
+                    hooks.push(unread_hooks(path.clone(), text.clone()));
                     let fix = "make it a readable UTF-8 file of at most 64 KiB, or take it out of \"hooks\"";
                     problems.push(problem(self.owner, (path, text, fix)));
                 }

@@ -36,7 +36,8 @@ pub fn written_hooks(from: &WrittenHooks<'_>, line: &dyn Fn(&str) -> usize) -> (
     let Value::Object(table) = from.table else {
         let text = "\"hooks\" can't be used: they stand by event".to_owned();
         let fix = "write {\"PreToolUse\": [{\"matcher\": \"bash\", \"command\": \"./guard.sh\"}]}, or a file's name";
-        return (Vec::new(), vec![from.problem(line(""), text, fix.to_owned())]);
+        let unread = unread_hooks(format!("{}:{}", from.path, line("")), text.clone());
+        return (vec![unread], vec![from.problem(line(""), text, fix.to_owned())]);
     };
     let (mut hooks, mut problems, mut last) = (Vec::new(), Vec::new(), None);
     'all: for (event, written) in table {
@@ -76,6 +77,11 @@ pub fn written_hooks(from: &WrittenHooks<'_>, line: &dyn Fn(&str) -> usize) -> (
     }
     problems.extend(last);
     (hooks, problems)
+}
+
+/// What stands for hooks that can't be read at all, and where that is: any of them may be a guard, over any tool.
+pub fn unread_hooks(place: String, why: String) -> Hook {
+    Hook { source: Some(place), ..Hook::new(HookEvent::PreToolUse, Handler::Broken(why)) }
 }
 
 impl WrittenHooks<'_> {
@@ -174,12 +180,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_event_or_no_table_is_a_problem_and_no_hook() {
+    fn what_is_no_event_is_a_problem_and_what_is_no_table_may_be_a_guard() {
         let (hooks, problems) = read(&json!({"NoSuch": [{"command": "a"}, {"command": "b"}]}));
         assert!(hooks.is_empty());
         assert!(matches!(&problems[..], [one] if one.contains("is not an event")), "{problems:?}");
         let (hooks, problems) = read(&json!(3));
-        assert!(hooks.is_empty() && problems[0].starts_with("p/extension.json:0"), "{problems:?}");
+        assert!(problems[0].starts_with("p/extension.json:0"), "{problems:?}");
+        assert!(matches!(&hooks[..], [Hook { handler: Handler::Broken(_), .. }]), "{hooks:?}");
     }
 
     #[test]
