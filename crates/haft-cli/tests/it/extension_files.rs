@@ -128,6 +128,21 @@ fn a_file_of_hooks_that_cant_be_read_refuses_as_if_it_guarded_everything() {
     read(&place, "a.txt").with(0);
 }
 
+#[test]
+fn a_manifest_that_names_very_many_files_and_folders_is_read_in_part_and_refuses() {
+    let place = Place::new();
+    place.write("a.txt", "text\n");
+    let many = |name: &str| vec![name.to_owned(); 20_000];
+    let manifest = json!({"hooks": many("hooks.json"), "skills": many("none")});
+    own(&place, "mine/extension.json", &manifest.to_string());
+    let events: serde_json::Map<String, serde_json::Value> =
+        (0..2_000).map(|number| (format!("NoSuch{number}"), json!([]))).collect();
+    own(&place, "mine/hooks.json", &json!(events).to_string());
+    let denied = read(&place, "a.txt").with(3);
+    assert!(denied.err.contains("files of hooks"), "{denied:?}");
+    assert!(problems(&place).lines().count() < 2_000);
+}
+
 /// An extension of the workspace with one skill in its folder of skills.
 fn skilled(place: &Place, body: &str) {
     let at = ".haft/extensions/office";

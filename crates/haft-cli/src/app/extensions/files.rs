@@ -17,7 +17,10 @@ use std::{collections::BTreeSet, sync::Arc};
 
 /// How long a file of hooks or a skill may be.
 const FILE_MAX_BYTES: usize = 64 * 1024;
-/// How many skills one extension has.
+/// How many hooks of one manifest are heard, and how many files of them are read.
+const HOOKS_MAX: usize = 100;
+const HOOK_FILES_MAX: usize = 20;
+/// How many skills one extension has, and how many folders of them are looked into.
 const SKILLS_MAX: usize = 50;
 
 /// What an extension is known again by.
@@ -62,7 +65,7 @@ impl One<'_> {
     /// with the manifest. Those of a workspace are run only as long as its folder is what it is now.
     fn hooks(&self, read: &Read, content: Option<Arc<str>>, problems: &mut Vec<Problem>) -> Vec<Hook> {
         let mut hooks = read.manifest.hooks.clone();
-        for named in &read.manifest.hook_files {
+        for named in read.manifest.hook_files.iter().take(HOOK_FILES_MAX) {
             let path = self.shown(read, named);
             match self.text(&path_below(&read.folder, named)) {
                 Ok(text) => {
@@ -80,6 +83,18 @@ impl One<'_> {
                 }
             }
         }
+        if hooks.len() > HOOKS_MAX {
+            hooks.truncate(HOOKS_MAX);
+            let text = format!("there are more than {HOOKS_MAX} hooks; from here on they are never heard");
+            let fix = "put several checks into one hook";
+            problems.push(problem(self.owner, (read.path.clone(), text, fix)));
+        }
+        if read.manifest.hook_files.len() > HOOK_FILES_MAX {
+            let text = format!("it names more than {HOOK_FILES_MAX} files of hooks, which aren't all read");
+            hooks.push(unread_hooks(read.path.clone(), text.clone()));
+            let fix = "put more hooks into one file";
+            problems.push(problem(self.owner, (read.path.clone(), text, fix)));
+        }
         let content = self.root.approved.as_ref().and(content);
         let seen = content.map(|hash| SeenFolder { manifest: read.text.as_str().into(), hash });
         let folder = HookFolder { path: read.folder.clone(), seen };
@@ -92,7 +107,13 @@ impl One<'_> {
     /// Its skills; what is wrong with one leaves the others.
     fn skills(&self, read: &Read, problems: &mut Vec<Problem>) -> Vec<Skill> {
         let (mut skills, mut seen): (Vec<Skill>, BTreeSet<String>) = (Vec::new(), BTreeSet::new());
-        for named in &read.manifest.skills {
+        if read.manifest.skills.len() > SKILLS_MAX {
+            let text =
+                format!("it names more than {SKILLS_MAX} folders of skills; from here on they aren't read");
+            let fix = "put skills into one folder";
+            problems.push(problem(self.owner, (read.path.clone(), text, fix)));
+        }
+        for named in read.manifest.skills.iter().take(SKILLS_MAX) {
             let folders = self.skill_folders(&path_below(&read.folder, named));
             if folders.is_empty() {
                 let text = format!("there is no skill in \"{named}\"");
