@@ -143,6 +143,17 @@ fn a_manifest_that_names_very_many_files_and_folders_is_read_in_part_and_refuses
     assert!(problems(&place).lines().count() < 2_000);
 }
 
+#[test]
+fn who_trusts_a_hook_is_told_which_secrets_it_gives_away_and_what_it_may_change() {
+    let place = Place::new();
+    let headers = json!({"Authorization": "secret:github"});
+    let hook = json!({"url": "http://127.0.0.1:9/h", "headers": headers, "rewrite": true});
+    place.write(".haft/extensions/out/extension.json", &json!({"hooks": {"PreToolUse": [hook]}}).to_string());
+    let trusted = place.run(&["trust"]).with(0).out;
+    let told = "PreToolUse may change inputs, gives secret:github and sends to http://127.0.0.1:9/h";
+    assert!(trusted.contains(told), "{trusted}");
+}
+
 /// An extension of the workspace with one skill in its folder of skills.
 fn skilled(place: &Place, body: &str) {
     let at = ".haft/extensions/office";
