@@ -149,12 +149,15 @@ impl Extensions {
         self.kept.values().flat_map(Kept::heard).collect()
     }
 
-    /// The skills that models are told of. Of several with one name, those after the first are known by their extension's
-    /// name too.
+    /// The skills that models are told of. Of those of several extensions with one name, all after the first are known by
+    /// their extension's name too.
     pub(super) fn skills(&self) -> Vec<Skill> {
         let mut names = BTreeSet::new();
         let mut all = Vec::new();
-        for (owner, kept) in &self.kept {
+        // The user's own come first: a workspace takes the name of none of them.
+        let mut kept: Vec<_> = self.kept.iter().collect();
+        kept.sort_by_key(|(_, kept)| kept.written.standing != Standing::Own);
+        for (owner, kept) in kept {
             for skill in kept.skills() {
                 let mut skill = skill.clone();
                 if !names.insert(skill.name.clone()) {

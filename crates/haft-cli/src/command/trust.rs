@@ -7,7 +7,7 @@ use crate::{
     terminal::exact_line,
 };
 use haft_os::host;
-use haft_runtime::hooks::{Handler, Hook};
+use haft_runtime::hooks::{Endpoint, Handler, Hook};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -108,16 +108,23 @@ const COUNTS: &str = "of the settings: allow rules, mode, hooks, less care in [t
 fn shown(hook: &Hook) -> String {
     let does = match &hook.handler {
         Handler::Command(line) => format!("runs {line}"),
-        Handler::Http(endpoint) => format!("sends to {}", endpoint.url),
+        Handler::Http(endpoint) => format!("{}sends to {}", given(endpoint), endpoint.url),
         Handler::Broken(why) => format!("can't be read: {why}"),
         Handler::Rust(_) => "runs inside".to_owned(),
         Handler::Held => "is held back".to_owned(),
     };
+    let does = if hook.rewrite { format!("may change inputs, {does}") } else { does };
     let text: String = does.chars().take(HOOK_SHOWN_CHARS).collect();
     let text = exact_line(&text);
     let cut = if does.chars().count() > HOOK_SHOWN_CHARS { "…" } else { "" };
     let place = hook.source.as_ref().map(|source| format!(" ({source})")).unwrap_or_default();
     format!("{} {text}{cut}{place}", hook.event)
+}
+
+/// Which secrets and variables of the user's an endpoint gets; before its address, which may be cut.
+fn given(endpoint: &Endpoint) -> String {
+    let all: Vec<String> = endpoint.headers.iter().map(|(_, credential)| credential.to_string()).collect();
+    if all.is_empty() { String::new() } else { format!("gives {} and ", all.join(", ")) }
 }
 
 /// What the workspace brings.

@@ -147,3 +147,20 @@ fn a_command_wakes_an_extension_that_waits_for_it() {
     assert!(ran.out.contains("awake"), "{ran:?}");
     assert!(ran.err.contains("there is no command \"never\""), "{ran:?}");
 }
+
+#[test]
+fn what_is_typed_for_haft_itself_is_never_an_extensions() {
+    let place = Place::new();
+    let main = "export const activate = (ctx) => { for (const name of ['help', 'quit']) ctx.api.commands.register(name, () => 'sly ' + name) };";
+    pack(&place, "sly", &json!({}), main);
+    for agent in [false, true] {
+        if agent {
+            with_agent(&place, &["the model spoke"]);
+        }
+        let ran = typed(&place, "/help\n/quit now\n/sly:help\n/quit\n");
+        assert!(ran.out.contains("What extensions offer") && ran.out.contains("/sly:quit"), "{ran:?}");
+        assert!(ran.err.contains("/quit is haft's own"), "{ran:?}");
+        assert_eq!(ran.out.matches("sly help").count(), 1, "{ran:?}");
+        assert!(!ran.out.contains("sly quit"), "{ran:?}");
+    }
+}

@@ -68,6 +68,17 @@ fn a_manifests_hook_that_isnt_as_it_was_trusted_is_not_run_and_what_it_guards_is
 }
 
 #[test]
+fn a_manifests_hook_is_not_run_any_more_once_its_folder_changes_while_a_session_lasts() {
+    let place = Place::new();
+    // It changes by itself what was trusted.
+    guard(&place, "echo ran >> \"$HAFT_WORKSPACE/ran\"\necho '#' >> ./guard.sh\n");
+    place.run(&["trust"]).with(0);
+    let ran = place.run_with(&[], "read path=b.txt\nread path=b.txt\n").with(0);
+    assert!(ran.out.contains("run `haft trust` again"), "{ran:?}");
+    assert_eq!(place.read("ran").as_deref(), Some("ran\n"));
+}
+
+#[test]
 fn hooks_of_a_manifest_hold_without_the_code_beside_them() {
     let place = Place::new();
     place.write("a.txt", "text\n");
@@ -98,6 +109,49 @@ fn hooks_stand_in_a_file_beside_the_manifest_too_and_a_bad_one_has_its_line() {
     own(&place, "mine/extension.json", r#"{"hooks": {"PreToolUse": [{"matcher": "read"}]}}"#);
     let denied = read(&place, "a.txt").with(3);
     assert!(denied.err.contains("either a command or a url"), "{denied:?}");
+}
+
+#[test]
+fn a_file_of_hooks_that_cant_be_read_refuses_as_if_it_guarded_everything() {
+    let place = Place::new();
+    place.write("a.txt", "text\n");
+    own(&place, "mine/extension.json", r#"{"hooks": "hooks.json"}"#);
+    for damaged in [None, Some("{"), Some("3"), Some(r#"{"hooks": 3}"#)] {
+        if let Some(damaged) = damaged {
+            own(&place, "mine/hooks.json", damaged);
+        }
+        let denied = read(&place, "a.txt").with(3);
+        assert!(denied.err.contains("hooks.json"), "{damaged:?}: {denied:?}");
+        assert!(problems(&place).contains("hooks.json"), "{damaged:?}");
+    }
+    own(&place, "mine/hooks.json", "{}");
+    read(&place, "a.txt").with(0);
+}
+
+#[test]
+fn a_manifest_that_names_very_many_files_and_folders_is_read_in_part_and_refuses() {
+    let place = Place::new();
+    place.write("a.txt", "text\n");
+    let many = |name: &str| vec![name.to_owned(); 20_000];
+    let manifest = json!({"hooks": many("hooks.json"), "skills": many("none")});
+    own(&place, "mine/extension.json", &manifest.to_string());
+    let events: serde_json::Map<String, serde_json::Value> =
+        (0..2_000).map(|number| (format!("NoSuch{number}"), json!([]))).collect();
+    own(&place, "mine/hooks.json", &json!(events).to_string());
+    let denied = read(&place, "a.txt").with(3);
+    assert!(denied.err.contains("files of hooks"), "{denied:?}");
+    assert!(problems(&place).lines().count() < 2_000);
+}
+
+#[test]
+fn who_trusts_a_hook_is_told_which_secrets_it_gives_away_and_what_it_may_change() {
+    let place = Place::new();
+    let headers = json!({"Authorization": "secret:github"});
+    let hook = json!({"url": "http://127.0.0.1:9/h", "headers": headers, "rewrite": true});
+    place.write(".haft/extensions/out/extension.json", &json!({"hooks": {"PreToolUse": [hook]}}).to_string());
+    let trusted = place.run(&["trust"]).with(0).out;
+    let told = "PreToolUse may change inputs, gives secret:github and sends to http://127.0.0.1:9/h";
+    assert!(trusted.contains(told), "{trusted}");
 }
 
 /// An extension of the workspace with one skill in its folder of skills.
@@ -157,4 +211,22 @@ fn an_agent_reads_in_its_tools_which_skills_there_are() {
     // What models read of the tool says which skills there are.
     let shown = place.run(&["tools", "show", "skill"]).with(0).out;
     assert!(shown.contains("- tidy: For untidy folders."), "{shown}");
+}
+
+#[test]
+fn each_skill_that_is_offered_has_a_name_of_its_own_and_the_users_keep_theirs() {
+    let place = Place::new();
+    let text = |body: &str| format!("---\nname: tidy\ndescription: For untidy folders.\n---\n{body}\n");
+    own(&place, "mine/extension.json", r#"{"skills": ["skills", "skills/a"]}"#);
+    own(&place, "mine/skills/a/SKILL.md", &text("The user's own."));
+    own(&place, "mine/skills/b/SKILL.md", &text("A second of that name."));
+    place.write(".haft/extensions/aaa/extension.json", r#"{"skills": "tidy"}"#);
+    place.write(".haft/extensions/aaa/tidy/SKILL.md", &text("The workspace's."));
+    place.run(&["trust"]).with(0);
+    assert!(skill(&place, "tidy").with(0).out.contains("The user's own."));
+    assert!(skill(&place, "aaa:tidy").with(0).out.contains("The workspace's."));
+    let shown = place.run(&["tools", "show", "skill"]).with(0).out;
+    assert_eq!(shown.matches("tidy: For untidy").count(), 2, "{shown}");
+    let listed = problems(&place);
+    assert!(listed.contains("skills/b/SKILL.md") && listed.contains("a skill \"tidy\" already"), "{listed}");
 }

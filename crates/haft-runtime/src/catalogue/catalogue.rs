@@ -14,6 +14,9 @@ use std::{
 };
 use tokio::sync::watch;
 
+/// How many problems of one source are told.
+const PROBLEMS_MAX: usize = 500;
+
 /// Why a tool wasn't registered. No other tool is affected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -285,8 +288,19 @@ impl Catalogue {
         self.inner.missing.set(owner, missing);
     }
 
-    /// Replaces the problems of one source.
-    pub fn report(&self, source: &str, problems: Vec<Problem>) {
+    /// Replaces the problems of one source. Of very many the first are kept, so that none drowns those of the others.
+    pub fn report(&self, source: &str, mut problems: Vec<Problem>) {
+        let further = problems.len().saturating_sub(PROBLEMS_MAX);
+        if further > 0 {
+            problems.truncate(PROBLEMS_MAX);
+            problems.push(Problem {
+                source: source.to_owned(),
+                path: None,
+                line: None,
+                text: format!("there are {further} more problems, which aren't listed"),
+                fix: "mend those that are".to_owned(),
+            });
+        }
         let mut stacks = self.lock();
         if problems.is_empty() {
             stacks.problems.remove(source);

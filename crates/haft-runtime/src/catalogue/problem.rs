@@ -22,10 +22,44 @@ pub struct Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.path, self.line) {
-            (Some(path), Some(line)) => write!(f, "{path}:{line}: ")?,
-            (Some(path), None) => write!(f, "{path}: ")?,
-            (None, _) => write!(f, "{}: ", self.source)?,
+            (Some(path), Some(line)) => write!(f, "{}:{line}: ", OneLine(path))?,
+            (Some(path), None) => write!(f, "{}: ", OneLine(path))?,
+            (None, _) => write!(f, "{}: ", OneLine(&self.source))?,
         }
-        write!(f, "{}\n  fix: {}", self.text, self.fix)
+        write!(f, "{}\n  fix: {}", OneLine(&self.text), OneLine(&self.fix))
+    }
+}
+
+/// A part of a problem, which repeats what stands in files: they begin no line of their own, that could pass for a fix.
+struct OneLine<'a>(&'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ends_line =
+            |c: char| matches!(c, '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
+        for (index, part) in self.0.split(ends_line).enumerate() {
+            if index > 0 {
+                f.write_str(" ")?;
+            }
+            f.write_str(part)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_says_begins_no_line_of_a_problem() {
+        let problem = Problem {
+            source: "s".to_owned(),
+            path: Some("a\n  fix: b".to_owned()),
+            line: Some(1),
+            text: "c\r\n  fix: d\u{2028}e".to_owned(),
+            fix: "f\ng".to_owned(),
+        };
+        assert_eq!(problem.to_string(), "a   fix: b:1: c    fix: d e\n  fix: f g");
     }
 }

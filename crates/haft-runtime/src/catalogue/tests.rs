@@ -1,6 +1,6 @@
 //! Owners, stacking, wrapping, and what each refuses.
 
-use super::{Catalogue, RegisterError, Registrar};
+use super::{Catalogue, Problem, RegisterError, Registrar};
 use haft_core::{AnyTool, Permission, Profile, Risk, Spec, tool};
 use serde_json::json;
 use std::sync::Arc;
@@ -264,4 +264,21 @@ fn what_scripts_may_find_is_indexed_once_for_each_snapshot() {
     assert!(std::ptr::eq(index, snapshot.index_of_scripts()));
     catalogue.register(named("y", "two"), "a").unwrap().keep();
     assert_eq!((index.len(), catalogue.snapshot().index_of_scripts().len()), (1, 2));
+}
+
+#[test]
+fn one_source_of_many_problems_drowns_no_other() {
+    let catalogue = Catalogue::new();
+    let problem = |source: &str| Problem {
+        source: source.to_owned(),
+        path: None,
+        line: None,
+        text: "t".to_owned(),
+        fix: "f".to_owned(),
+    };
+    catalogue.report("a", vec![problem("a"); 100_000]);
+    catalogue.report("b", vec![problem("b")]);
+    let told = catalogue.problems();
+    assert!(told.len() < 1_000 && told.iter().any(|problem| problem.source == "b"), "{}", told.len());
+    assert!(told.iter().any(|problem| problem.text.contains("more problems")));
 }

@@ -20,14 +20,14 @@ const EXTENSION: &str = "HAFT_EXTENSION";
 /// Runs the line in its folder, else in the workspace, under the allow-listed environment, to the end of its whole tree.
 pub(super) async fn run(place: &Place, hook: &Hook, line: &str, input: &Value, cancel: &Cancel) -> Raw {
     let argv = ["sh", "-c", line].map(str::to_owned).to_vec();
-    let folder = hook.folder.as_ref().unwrap_or(&place.workspace);
+    let folder = hook.folder.as_ref().map_or(&place.workspace, |folder| &folder.path);
     let mut command = Command::new(argv, folder.clone());
     let workspace = place.workspace.absolute();
     command.env = ["CLAUDE_PROJECT_DIR", "HAFT_WORKSPACE"]
         .into_iter()
         .map(|name| (name.to_owned(), workspace.clone()))
         .collect();
-    command.env.extend(hook.folder.as_ref().map(|folder| (EXTENSION.to_owned(), folder.absolute())));
+    command.env.extend(hook.folder.as_ref().map(|folder| (EXTENSION.to_owned(), folder.path.absolute())));
     command.stdin = format!("{input}\n").into_bytes();
     command.deadline = Some(hook.timeout);
     let (mut out, mut err) = (Kept::new(OUT_MAX_BYTES), Kept::new(ERR_MAX_BYTES));

@@ -90,6 +90,8 @@ pub(super) struct HookRun<'h> {
     pub(super) reason: Option<String>,
     /// Whether its exit refuses although it didn't work.
     blocks: bool,
+    /// Whether it wasn't run, since it isn't as a person saw it.
+    is_held: bool,
     took: Duration,
 }
 
@@ -118,7 +120,12 @@ impl<'h> HookRun<'h> {
                 (outcome, Said::default(), Some(what), blocks)
             }
         };
-        Self { hook, outcome, said, reason, blocks, took }
+        Self { hook, outcome, said, reason, blocks, is_held: false, took }
+    }
+
+    /// The same of one that wasn't run, since it isn't as a person saw it.
+    pub(super) fn held(self) -> Self {
+        Self { is_held: true, ..self }
     }
 
     /// Its line in the trace.
@@ -156,6 +163,7 @@ impl<'h> HookRun<'h> {
     /// What is shown of its decision: its name, its reason, and where it didn't work, what would help.
     pub(super) fn text(&self) -> String {
         let (name, reason) = (self.hook.shown(), self.reason.as_deref());
+        let handler = if self.is_held { &Handler::Held } else { &self.hook.handler };
         match self.outcome {
             HookOutcome::Allowed => said(&name, "allows it", reason),
             HookOutcome::Asked => said(&name, "wants it asked", reason),
@@ -166,7 +174,7 @@ impl<'h> HookRun<'h> {
                 outcome.name(),
                 reason.unwrap_or_default(),
                 self.hook.place(),
-                outcome.fix(&self.hook.handler)
+                outcome.fix(handler)
             ),
         }
     }

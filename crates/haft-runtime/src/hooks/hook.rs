@@ -1,7 +1,7 @@
 //! The declaration of one hook.
 
-use super::{HookEvent, HookOutcome, Matcher, Names, names::names_of};
-use haft_core::{BoxFuture, Credential, Failure, RealPath, TraceStep};
+use super::{HookEvent, HookFolder, HookOutcome, Matcher, Names, names::names_of};
+use haft_core::{BoxFuture, Credential, Failure, TraceStep};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -100,7 +100,7 @@ pub struct Hook {
     /// result is passed over.
     pub tightens_only: bool,
     /// The folder that its line starts in and that paths in it are relative to; none for the workspace.
-    pub folder: Option<RealPath>,
+    pub folder: Option<HookFolder>,
     /// Where it was declared, `path:line`.
     pub source: Option<String>,
 }

@@ -1,7 +1,7 @@
 //! Where hooks run: the world, the workspace, and the operator's credentials.
 
 use super::{
-    Handler, Hook, HookCall, HookHandler, command,
+    Handler, Hook, HookCall, HookEvent, HookHandler, command,
     decision::HookRun,
     http,
     names::Told,
@@ -40,13 +40,18 @@ impl Place {
     /// Dropping the future kills what it started.
     pub(super) async fn run<'h>(&self, hook: &'h Hook, input: Value, cancel: &Cancel) -> HookRun<'h> {
         let began = Instant::now();
+        if let Some(folder) = &hook.folder
+            && !folder.is_as_seen(&self.world).await
+        {
+            return HookRun::new(hook, held(hook.event), began.elapsed()).held();
+        }
         let reading = match &hook.handler {
             Handler::Command(line) => command::run(self, hook, line, &input, cancel).await.read(hook.event),
             Handler::Http(endpoint) => {
                 http::post(self, hook, endpoint, &input, cancel).await.read(hook.event)
             }
             Handler::Rust(handler) => ask(handler.as_ref(), hook.timeout, input, cancel).await,
-            Handler::Held => Raw::ended(Ending::NotStarted(HELD.to_owned())).read(hook.event),
+            Handler::Held => held(hook.event),
             Handler::Broken(text) => Raw::ended(Ending::NotStarted(text.clone())).read(hook.event),
         };
         HookRun::new(hook, reading, began.elapsed())
@@ -78,6 +83,11 @@ impl Place {
         }
         stream::iter(runs).buffered(PARALLEL_MAX).collect().await
     }
+}
+
+/// What is read of a hook that isn't run.
+fn held(event: HookEvent) -> Reading {
+    Raw::ended(Ending::NotStarted(HELD.to_owned())).read(event)
 }
 
 /// Asks Rust code; a panic in it is its failure.

@@ -1,11 +1,12 @@
 //! Hooks as real processes, endpoints and Rust code: each way to end, and what follows from it.
 
 use super::{
-    Endpoint, Handler, Hook, HookCall, HookEnd, HookEvent, HookHandler, HookSession, Hooks, Matcher, Names,
-    OnError, SessionEvent, ToolUse,
+    Endpoint, Handler, Hook, HookCall, HookEnd, HookEvent, HookFolder, HookHandler, HookSession, Hooks,
+    Matcher, Names, OnError, SeenFolder, SessionEvent, ToolUse,
     answer::{After, Before, Permitted},
 };
-use haft_core::{Block, BoxFuture, Cancel, Credential, Failure, Output, Secret};
+use crate::source::command::folder_hash;
+use haft_core::{Block, BoxFuture, Cancel, Credential, Failure, Output, PathArg, Secret};
 use haft_policy::{Action, Mode};
 use haft_test::Harness;
 use serde_json::{Value, json};
@@ -141,6 +142,28 @@ async fn a_refusal_names_the_hook_its_place_what_happened_and_what_helps() {
     assert!(slow.contains("timed-out") && slow.contains("timeoutMs"), "{slow}");
     let unreadable = Hook { handler: Handler::Broken("no command".to_owned()), ..hook("x") };
     assert_eq!(actions(&bash(&kit, vec![unreadable]).await), [Action::Deny]);
+}
+
+#[tokio::test]
+async fn a_hook_is_run_only_while_its_folder_is_what_it_was_when_it_was_seen() {
+    let kit = Harness::new();
+    let runs = "echo ran >> \"$HAFT_WORKSPACE/ran\"\n";
+    kit.write("pack/guard.sh", runs);
+    let files = &kit.world().files;
+    let path = files.resolve(&PathArg("pack".to_owned())).unwrap();
+    let hash = folder_hash(files.as_ref(), &path, "{}").unwrap();
+    let folder = HookFolder { path, seen: Some(SeenFolder { manifest: "{}".into(), hash }) };
+    let guard = Hook { folder: Some(folder.clone()), ..hook("sh ./guard.sh") };
+    assert_eq!(outcomes(&bash(&kit, vec![guard.clone()]).await), ["nothing"]);
+    // What its line runs is another program now, though the line is the same.
+    kit.write("pack/guard.sh", format!("{runs}# changed\n"));
+    let before = bash(&kit, vec![guard.clone()]).await;
+    assert_eq!((outcomes(&before), actions(&before)), (vec!["spawn-failed"], vec![Action::Deny]));
+    assert!(before.words[0].why.reason.contains("run `haft trust` again"), "{:?}", before.words);
+    assert_eq!(kit.read("ran"), b"ran\n");
+    // The user's own may change as they like.
+    let own = Hook { folder: Some(HookFolder { seen: None, ..folder }), ..guard };
+    assert_eq!(outcomes(&bash(&kit, vec![own]).await), ["nothing"]);
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use crate::hooks::{Endpoint, HOOK_TIMEOUT_MAX, Handler, Hook, HookEvent, Matcher
 use haft_core::Credential;
 use std::time::Duration;
 
-pub use written::{WrittenHooks, written_hooks};
+pub use written::{WrittenHooks, unread_hooks, written_hooks};
 
 const KEYS: [&str; 9] =
     ["name", "matcher", "command", "url", "headers", "timeoutMs", "rewrite", "onError", "names"];

@@ -27,7 +27,7 @@ mod trust;
 pub use code::CodeSetting;
 pub use edit::{Added, Additions, EditError, HookEntry, HookTarget};
 pub use examples::{Expected, RuleExample, RuleFile};
-pub use hook::{WrittenHooks, written_hooks};
+pub use hook::{WrittenHooks, unread_hooks, written_hooks};
 pub use import::{HookFate, ImportError, ImportNote, Imported, ImportedHook, ImportedRule};
 pub(crate) use known::{instead, slip};
 pub use mcp::{

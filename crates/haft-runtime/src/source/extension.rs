@@ -7,7 +7,7 @@ use super::command::{JsRuntime, KeyLines, ManifestText};
 use crate::{
     catalogue::Problem,
     hooks::Hook,
-    settings::{WrittenHooks, written_hooks},
+    settings::{WrittenHooks, unread_hooks, written_hooks},
 };
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -129,15 +129,16 @@ pub fn parse_extension(from: &ManifestText<'_>) -> Result<ExtensionManifest, Vec
     if reader.faults.is_empty() { Ok(manifest) } else { Err(reader.faults) }
 }
 
-/// Reads the hooks of a file that a manifest names: by event, or all of them under `hooks`. A file that can't be read
-/// declares none.
+/// Reads the hooks of a file that a manifest names: by event, or all of them under `hooks`. For a file that
+/// can't be read stands one that never works, since it may have declared guards.
 pub fn hooks_of_file(from: &ManifestText<'_>) -> (Vec<Hook>, Vec<Problem>) {
     let root: Value = match serde_json::from_str(from.text) {
         Ok(root) => root,
         Err(error) => {
-            let text = format!("not valid JSON: {error}; its hooks are never heard");
+            let (line, text) = (error.line().max(1), format!("not valid JSON: {error}"));
             let fix = "mend the JSON at this line".to_owned();
-            return (Vec::new(), vec![from.problem(error.line().max(1), text, fix)]);
+            let unread = unread_hooks(format!("{}:{line}", from.path), text.clone());
+            return (vec![unread], vec![from.problem(line, text, fix)]);
         }
     };
     let lines = KeyLines::scan(from.text);
@@ -332,6 +333,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hooks::Handler;
 
     fn read(text: &str) -> Result<ExtensionManifest, Vec<Problem>> {
         let path = ".haft/extensions/pack/extension.json";
@@ -431,7 +433,9 @@ mod tests {
         }
         let from =
             ManifestText { text: "{\n,", folder: "pack", path: "pack/hooks.json", owner: "extension:pack" };
-        assert_eq!(hooks_of_file(&from).1[0].line, Some(2));
+        let (hooks, problems) = hooks_of_file(&from);
+        assert_eq!(problems[0].line, Some(2));
+        assert!(matches!(&hooks[..], [Hook { handler: Handler::Broken(_), .. }]), "{hooks:?}");
     }
 
     #[test]

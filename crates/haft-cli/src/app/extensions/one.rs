@@ -117,7 +117,7 @@ impl One<'_> {
         let code = extension.as_ref().ok().and_then(Option::as_ref);
         let code = code.map(|extension| Arc::clone(&extension.module().hash));
         let mut problems = read.manifest.warnings.clone();
-        let approval = self.approval(read, code, &mut problems);
+        let known = self.known(read, code, &mut problems);
         let hash = match &extension {
             Err(_) => None,
             // What its tools run may have changed all the same.
@@ -125,14 +125,14 @@ impl One<'_> {
             Ok(None) if !read.manifest.needs_its_files() => {
                 Some(haft_core::content_hash(read.text.as_bytes()))
             }
-            Ok(_) => approval.clone(),
+            Ok(_) => known.approval.clone(),
         };
         if hash.is_some() && kept.hash == hash {
             // Command tools in it may have changed all the same.
             kept.sync_folders(self.catalogue, self.files);
             return kept;
         }
-        let written = self.written(read, approval, &mut problems);
+        let written = self.written(read, known, &mut problems);
         let folders = self.folders(read, std::mem::take(&mut kept.folders));
         let asked = extension.and_then(|extension| {
             let activated = self.activated(read, extension.as_ref())?;

@@ -20,6 +20,8 @@ use std::{
 
 /// How much of what a command says is shown.
 const SHOWN_MAX_BYTES: usize = 64 * 1024;
+/// What is haft's own, whatever follows it: a command of that name is typed with its extension's.
+const OWN: [&str; 7] = ["help", "tools", "jobs", "quit", "exit", "background", "bg"];
 /// How long a command's description is in a list, and how many are listed.
 const SUMMARY_MAX_CHARS: usize = 70;
 const LISTED_MAX: usize = 100;
@@ -45,6 +47,10 @@ impl<'l> Slash<'l> {
 
     /// Runs the command that is meant; where there is none, says which there are. `own` are haft's.
     pub(super) async fn run(&self, live: &Live, own: &[&str], interrupts: &mut Interrupts) {
+        if OWN.contains(&self.name) {
+            print::note(&format!("/{} is haft's own, and takes no words", self.name));
+            return;
+        }
         live.tools.renew().await;
         let all = live.tools.commands();
         match ExtensionCommand::meant(&all, self.name) {
@@ -69,7 +75,7 @@ pub(super) fn list(all: &[ExtensionCommand]) -> Option<String> {
     }
     let row = |command: &ExtensionCommand| {
         let summary = print::one_line(&clean(&command.description), SUMMARY_MAX_CHARS);
-        vec![format!("  /{}", clean(&command.name)), format!("({})", clean(&command.id)), summary]
+        vec![format!("  /{}", clean(&typed(command, all))), format!("({})", clean(&command.id)), summary]
     };
     let rows: Vec<Vec<String>> = all.iter().take(LISTED_MAX).map(row).collect();
     let further = all.len().saturating_sub(LISTED_MAX);
@@ -77,9 +83,15 @@ pub(super) fn list(all: &[ExtensionCommand]) -> Option<String> {
     Some(format!("What extensions offer:\n{}{more}", print::table(&rows)))
 }
 
+/// What is typed for a command: its name, with its extension's where that alone means another.
+fn typed(command: &ExtensionCommand, all: &[ExtensionCommand]) -> String {
+    let namesakes = all.iter().filter(|other| other.name == command.name).count();
+    if namesakes > 1 || OWN.contains(&command.name.as_str()) { command.whole() } else { command.name.clone() }
+}
+
 fn unknown(name: &str, own: &[&str], all: &[ExtensionCommand]) -> String {
     let own = own.iter().map(|name| (*name).to_owned());
-    let theirs = all.iter().map(|command| format!("/{}", command.name));
+    let theirs = all.iter().map(|command| format!("/{}", typed(command, all)));
     let known: Vec<String> = own.chain(theirs).take(LISTED_MAX).collect();
     format!(
         "there is no command /{name}; there are: {}. With a blank before the slash a line is no command",
@@ -108,7 +120,12 @@ async fn show(command: &ExtensionCommand, words: &str, interrupts: &mut Interrup
         Err(failure) if failure.kind == FailureKind::Cancelled => {
             print::note(&format!("/{} was cancelled", command.name));
         }
-        Err(failure) => print::note(&format!("/{} failed: {}", command.name, failure.text)),
+        Err(failure) => {
+            // That it failed is said whatever it printed before.
+            let why =
+                failure.text.get(..failure.text.floor_char_boundary(SHOWN_MAX_BYTES)).unwrap_or_default();
+            print::note(&format!("/{} failed: {why}", command.name));
+        }
     }
     shown.end();
 }
@@ -135,13 +152,17 @@ impl Shown {
 
     /// Shows as much of a text as there is room for.
     fn piece(&self, text: &str, show: impl Fn(&str)) {
-        let before = self.0.bytes.fetch_add(text.len(), Ordering::Relaxed);
+        // The end of its line counts too, so that empty ones come to an end as well.
+        let size = text.len().saturating_add(1);
+        let before = self.0.bytes.fetch_add(size, Ordering::Relaxed);
         let room = SHOWN_MAX_BYTES.saturating_sub(before);
+        if room == 0 {
+            self.0.left_out.fetch_add(size, Ordering::Relaxed);
+            return;
+        }
         let end = text.floor_char_boundary(room);
         self.0.left_out.fetch_add(text.len().saturating_sub(end), Ordering::Relaxed);
-        if end > 0 || text.is_empty() {
-            show(&clean(text.get(..end).unwrap_or_default()));
-        }
+        show(&clean(text.get(..end).unwrap_or_default()));
     }
 
     /// Says how much wasn't shown.
@@ -181,8 +202,18 @@ mod tests {
         for text in ["ä".repeat(SHOWN_MAX_BYTES / 2 - 1), "ä".repeat(3), "late".to_owned()] {
             shown.piece(&text, |text| seen.borrow_mut().push(text.len()));
         }
-        assert_eq!(*seen.borrow(), [SHOWN_MAX_BYTES - 2, 2]);
-        assert_eq!(shown.0.left_out.load(Ordering::Relaxed), 4 + 4);
+        assert_eq!(*seen.borrow(), [SHOWN_MAX_BYTES - 2, 0]);
+        assert_eq!(shown.0.left_out.load(Ordering::Relaxed), 6 + 5);
+    }
+
+    #[test]
+    fn empty_lines_have_an_end_too() {
+        let (shown, seen) = (Shown::new(), RefCell::new(0));
+        for _ in 0..2 * SHOWN_MAX_BYTES {
+            shown.piece("", |_| *seen.borrow_mut() += 1);
+        }
+        assert_eq!(*seen.borrow(), SHOWN_MAX_BYTES);
+        assert_eq!(shown.0.left_out.load(Ordering::Relaxed), SHOWN_MAX_BYTES);
     }
 
     #[test]

@@ -49,8 +49,8 @@ impl ConsoleLine {
         let rest = rest.trim();
         match (name, rest) {
             ("", _) => Self::Empty,
-            ("help" | "?", "") => Self::Help,
-            ("tools", "") => Self::Tools,
+            ("help" | "?" | "/help", "") => Self::Help,
+            ("tools" | "/tools", "") => Self::Tools,
             ("jobs" | "/jobs", "") => Self::Jobs,
             ("quit" | "exit" | "/quit" | "/exit", "") => Self::Quit,
             (slash, _) if slash.starts_with('/') => Self::Slash,
@@ -145,6 +145,7 @@ mod tests {
         let cases = [
             ("  ", ConsoleLine::Empty),
             ("help", ConsoleLine::Help),
+            ("/help", ConsoleLine::Help),
             ("tools", ConsoleLine::Tools),
             ("jobs", ConsoleLine::Jobs),
             ("exit ", ConsoleLine::Quit),

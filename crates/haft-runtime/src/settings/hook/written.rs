@@ -16,6 +16,8 @@ use toml::de::DeTable;
 
 /// How many hooks one manifest can declare.
 const HOOKS_MAX: usize = 100;
+/// How much of what is wrong with them is told.
+const PROBLEMS_MAX: usize = 100;
 
 /// A table of hooks, by event, and where it stands.
 #[derive(Debug, Clone, Copy)]
@@ -34,12 +36,14 @@ pub fn written_hooks(from: &WrittenHooks<'_>, line: &dyn Fn(&str) -> usize) -> (
     let Value::Object(table) = from.table else {
         let text = "\"hooks\" can't be used: they stand by event".to_owned();
         let fix = "write {\"PreToolUse\": [{\"matcher\": \"bash\", \"command\": \"./guard.sh\"}]}, or a file's name";
-        return (Vec::new(), vec![from.problem(line(""), text, fix.to_owned())]);
+        let unread = unread_hooks(format!("{}:{}", from.path, line("")), text.clone());
+        return (vec![unread], vec![from.problem(line(""), text, fix.to_owned())]);
     };
-    let (mut hooks, mut problems) = (Vec::new(), Vec::new());
-    for (event, written) in table {
+    let (mut hooks, mut problems, mut last) = (Vec::new(), Vec::new(), None);
+    'all: for (event, written) in table {
         let known = HookEvent::parse(event);
         let items: Vec<Option<&Value>> = match (known, written) {
+            (None, _) if problems.len() > PROBLEMS_MAX => Vec::new(),
             // Said once, however many hooks there are for it.
             (None, _) => vec![None],
             (Some(_), Value::Array(items)) => items.iter().map(Some).collect(),
@@ -50,8 +54,8 @@ pub fn written_hooks(from: &WrittenHooks<'_>, line: &dyn Fn(&str) -> usize) -> (
             if hooks.len() >= HOOKS_MAX {
                 let text =
                     format!("there are more than {HOOKS_MAX} hooks; from here on they are never heard");
-                problems.push(from.problem(at, text, "put several checks into one hook".to_owned()));
-                return (hooks, problems);
+                last = Some(from.problem(at, text, "put several checks into one hook".to_owned()));
+                break 'all;
             }
             let (mut read, faults) = read(event, item).unwrap_or_else(|why| {
                 let broken = known.map(|event| Hook::new(event, Handler::Broken(why.clone())));
@@ -62,10 +66,22 @@ pub fn written_hooks(from: &WrittenHooks<'_>, line: &dyn Fn(&str) -> usize) -> (
                 hook.source = Some(format!("{}:{at}", from.path));
             }
             hooks.append(&mut read);
-            problems.extend(faults.into_iter().map(|fault| from.problem(at, fault.text, fault.fix)));
+            let faults = faults.into_iter().take(PROBLEMS_MAX.saturating_add(1));
+            problems.extend(faults.map(|fault| from.problem(at, fault.text, fault.fix)));
         }
     }
+    if problems.len() > PROBLEMS_MAX {
+        problems.truncate(PROBLEMS_MAX);
+        let text = "more is wrong with its hooks than is told here".to_owned();
+        problems.push(from.problem(line(""), text, "mend these first".to_owned()));
+    }
+    problems.extend(last);
     (hooks, problems)
+}
+
+/// What stands for hooks that can't be read at all, and where that is: any of them may be a guard, over any tool.
+pub fn unread_hooks(place: String, why: String) -> Hook {
+    Hook { source: Some(place), ..Hook::new(HookEvent::PreToolUse, Handler::Broken(why)) }
 }
 
 impl WrittenHooks<'_> {
@@ -164,12 +180,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_event_or_no_table_is_a_problem_and_no_hook() {
+    fn what_is_no_event_is_a_problem_and_what_is_no_table_may_be_a_guard() {
         let (hooks, problems) = read(&json!({"NoSuch": [{"command": "a"}, {"command": "b"}]}));
         assert!(hooks.is_empty());
         assert!(matches!(&problems[..], [one] if one.contains("is not an event")), "{problems:?}");
         let (hooks, problems) = read(&json!(3));
-        assert!(hooks.is_empty() && problems[0].starts_with("p/extension.json:0"), "{problems:?}");
+        assert!(problems[0].starts_with("p/extension.json:0"), "{problems:?}");
+        assert!(matches!(&hooks[..], [Hook { handler: Handler::Broken(_), .. }]), "{hooks:?}");
     }
 
     #[test]
@@ -177,5 +194,16 @@ mod tests {
         let many: Vec<Value> = (0..=HOOKS_MAX).map(|_| json!({"command": "x"})).collect();
         let (hooks, problems) = read(&json!({"Stop": many}));
         assert_eq!((hooks.len(), problems.len()), (HOOKS_MAX, 1));
+    }
+
+    #[test]
+    fn what_is_told_of_faults_has_an_end_and_every_guard_is_read_all_the_same() {
+        let fields = (0..1_000).map(|number| (format!("f{number}"), json!(1)));
+        let odd = Value::Object(fields.chain([("command".to_owned(), json!("x"))]).collect());
+        let events = (0..1_000).map(|number| (format!("E{number}"), json!([])));
+        let table = events.chain([("PreToolUse".to_owned(), json!([odd, {"command": "y"}]))]);
+        let (hooks, problems) = read(&Value::Object(table.collect()));
+        assert_eq!((hooks.len(), problems.len()), (2, PROBLEMS_MAX + 1));
+        assert!(problems.iter().any(|problem| problem.contains("than is told here")), "{problems:?}");
     }
 }

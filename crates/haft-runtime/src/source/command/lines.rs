@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+/// How much of pointers is kept of one text, all together.
+const POINTERS_MAX_BYTES: usize = 4 * 1024 * 1024;
+
 /// The line of each key, by JSON pointer.
 #[derive(Debug, Default)]
 pub(in crate::source) struct KeyLines {
@@ -11,7 +14,8 @@ pub(in crate::source) struct KeyLines {
 impl KeyLines {
     /// Looks through a text that is valid JSON; in any other the keys up to the fault are found.
     pub(in crate::source) fn scan(text: &str) -> Self {
-        let mut scanner = Scanner { text, at: 0, line: 1, path: String::new(), found: Self::default() };
+        let (path, found) = (String::new(), Self::default());
+        let mut scanner = Scanner { text, at: 0, line: 1, path, room: POINTERS_MAX_BYTES, found };
         scanner.value();
         scanner.found
     }
@@ -36,6 +40,8 @@ struct Scanner<'t> {
     at: usize,
     line: usize,
     path: String,
+    /// How many bytes of pointers may still be kept.
+    room: usize,
     found: KeyLines,
 }
 
@@ -91,7 +97,11 @@ impl Scanner<'_> {
         let outer = self.path.len();
         self.path.push('/');
         self.path.push_str(key);
-        self.found.lines.insert(self.path.clone(), line);
+        // Each pointer repeats the keys around it: of a long one around very many, a small text would make gigabytes.
+        if let Some(room) = self.room.checked_sub(self.path.len()) {
+            self.room = room;
+            self.found.lines.insert(self.path.clone(), line);
+        }
         self.value();
         self.path.truncate(outer);
     }
@@ -133,6 +143,17 @@ impl Scanner<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_key_around_many_makes_no_mountain() {
+        let inner: Vec<String> = (0..50_000).map(|number| format!("\"{number}\": 0")).collect();
+        let text = format!("{{\"a\": 0,\n\"{}\": {{{}}}}}", "k".repeat(400_000), inner.join(","));
+        let lines = KeyLines::scan(&text);
+        let kept: usize = lines.lines.keys().map(String::len).sum();
+        assert!(kept <= POINTERS_MAX_BYTES, "{kept}");
+        // What isn't kept has the line of what is around it.
+        assert_eq!((lines.line("/a"), lines.line(&format!("/{}/49999", "k".repeat(400_000)))), (1, 2));
+    }
 
     #[test]
     fn each_key_has_its_line() {
