@@ -16,6 +16,8 @@ const NOT_STARTED: [i32; 2] = [126, 127];
 
 /// What a hook of an extension finds that extension's folder by.
 const EXTENSION: &str = "HAFT_EXTENSION";
+/// Keeps Python from writing into that folder what it compiled: the folder would be another one then than was trusted.
+const NO_BYTECODE: &str = "PYTHONDONTWRITEBYTECODE";
 
 /// Runs the line in its folder, else in the workspace, under the allow-listed environment, to the end of its whole tree.
 pub(super) async fn run(place: &Place, hook: &Hook, line: &str, input: &Value, cancel: &Cancel) -> Raw {
@@ -27,7 +29,10 @@ pub(super) async fn run(place: &Place, hook: &Hook, line: &str, input: &Value, c
         .into_iter()
         .map(|name| (name.to_owned(), workspace.clone()))
         .collect();
-    command.env.extend(hook.folder.as_ref().map(|folder| (EXTENSION.to_owned(), folder.path.absolute())));
+    if let Some(folder) = &hook.folder {
+        command.env.push((EXTENSION.to_owned(), folder.path.absolute()));
+        command.env.push((NO_BYTECODE.to_owned(), "1".to_owned()));
+    }
     command.stdin = format!("{input}\n").into_bytes();
     command.deadline = Some(hook.timeout);
     let (mut out, mut err) = (Kept::new(OUT_MAX_BYTES), Kept::new(ERR_MAX_BYTES));
