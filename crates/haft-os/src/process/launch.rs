@@ -62,6 +62,13 @@ pub(super) struct Launched {
     pub(super) keepers: Keepers,
 }
 
+/// What comes of a command, as far as its sandbox was put up.
+pub(super) enum PutUp<T> {
+    Done(T),
+    /// Nothing ran, since bubblewrap didn't put it up: at another time it may.
+    Not(Failure),
+}
+
 /// What bounds and ends a command besides its supervisor.
 #[derive(Default)]
 pub(super) struct Keepers {

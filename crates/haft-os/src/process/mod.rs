@@ -37,7 +37,7 @@ use crate::{
 };
 use control::Record;
 use haft_core::{BoxFuture, Cancel, Command, Confined, Exit, Failure, FailureKind, Processes, Stdio, Talk};
-use run::Outcome;
+use launch::PutUp;
 use std::{
     future::pending,
     io::Read as _,
@@ -45,7 +45,6 @@ use std::{
     process::Stdio as Null,
     sync::Arc,
 };
-use talk::Beginning;
 use tokio::{
     select,
     task::{AbortHandle, JoinError, spawn_blocking},
@@ -109,9 +108,9 @@ impl Processes for OsProcesses {
             let mut tries = 0..PUT_UP_RETRIES;
             loop {
                 match self.attempt(command.clone(), cancel, deadline, output).await? {
-                    Outcome::Ended(exit) => return Ok(exit),
-                    Outcome::NotPutUp(failure) if tries.next().is_none() => return Err(failure),
-                    Outcome::NotPutUp(_) => {}
+                    PutUp::Done(exit) => return Ok(exit),
+                    PutUp::Not(failure) if tries.next().is_none() => return Err(failure),
+                    PutUp::Not(_) => {}
                 }
             }
         })
@@ -126,12 +125,12 @@ impl Processes for OsProcesses {
                 let launching = spawn_blocking(move || launch::launch(command, &own, launch::Given::Talk));
                 let _not_started = AbortOnDrop(launching.abort_handle());
                 match talk::begin(launching.await.map_err(|fault| not_launched(&fault))??).await? {
-                    Beginning::Begun(mut talk) => {
+                    PutUp::Done(mut talk) => {
                         talk.input.write(&first).await?;
                         return Ok(talk);
                     }
-                    Beginning::NotPutUp(failure) if tries.next().is_none() => return Err(failure),
-                    Beginning::NotPutUp(_) => {}
+                    PutUp::Not(failure) if tries.next().is_none() => return Err(failure),
+                    PutUp::Not(_) => {}
                 }
             }
         })
@@ -152,7 +151,7 @@ impl OsProcesses {
         cancel: &Cancel,
         deadline: Option<Instant>,
         output: &mut (dyn FnMut(Stdio, &[u8]) + Send),
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<PutUp<Exit>, Failure> {
         // Before anything is begun: what is begun may run for a moment.
         if cancel.is_fired() {
             return Err(Failure::cancelled());

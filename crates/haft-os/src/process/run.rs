@@ -3,7 +3,7 @@
 use super::{
     at,
     control::{Control, Record, is_for_now},
-    launch::{Held, Keepers, Launched, not_put_up},
+    launch::{Held, Keepers, Launched, PutUp, not_put_up},
     silence::{Found, Silence},
     told::Told,
     tree::{self, Process},
@@ -156,13 +156,6 @@ pub(super) struct Run<'a> {
     survivors: Vec<Process>,
 }
 
-/// How a run came out.
-pub(super) enum Outcome {
-    Ended(Exit),
-    /// Nothing ran, since bubblewrap didn't put up the sandbox: at another time it may.
-    NotPutUp(Failure),
-}
-
 /// What happened next.
 enum News {
     Record(Option<Record>),
@@ -207,7 +200,7 @@ impl<'a> Run<'a> {
         mut self,
         cancel: &Cancel,
         deadline: Option<Instant>,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<PutUp<Exit>, Failure> {
         let reason = select! {
             biased;
             () = cancel.fired() => StopReason::Cancelled,
@@ -417,7 +410,7 @@ impl<'a> Run<'a> {
     }
 
     /// Lets go of everything and says how it went.
-    async fn seal(self, reason: StopReason) -> Result<Outcome, Failure> {
+    async fn seal(self, reason: StopReason) -> Result<PutUp<Exit>, Failure> {
         let Some(status) = self.told.status() else {
             return Err(Failure::new(
                 FailureKind::Unavailable,
@@ -434,7 +427,7 @@ impl<'a> Run<'a> {
                 return Err(why);
             }
             if by_itself && held.is_outside(&self.told) {
-                return Ok(Outcome::NotPutUp(not_put_up(&self.complaint)));
+                return Ok(PutUp::Not(not_put_up(&self.complaint)));
             }
         }
         if let Some(words) = self.keepers.last_words() {
@@ -454,7 +447,7 @@ impl<'a> Run<'a> {
             None => None,
         };
         let named = self.survivors.iter().take(SURVIVORS_NAMED);
-        Ok(Outcome::Ended(Exit {
+        Ok(PutUp::Done(Exit {
             status,
             reason,
             survivors: named.map(|each| Survivor { pid: each.pid, name: each.stat.name.clone() }).collect(),

@@ -5,7 +5,7 @@
 
 use super::{
     control::Control,
-    launch::{Held, Keepers, Launched, not_put_up},
+    launch::{Held, Keepers, Launched, PutUp, not_put_up},
     run::{COMPLAINT_MAX_BYTES, KILL_WAIT, PIECE_BYTES, REAP_WAIT, blocking, sweep_session},
     told::Told,
 };
@@ -20,15 +20,8 @@ use tokio::{
     time::timeout,
 };
 
-/// How a talk began.
-pub(super) enum Beginning {
-    Begun(Talk),
-    /// Nothing ran, since bubblewrap didn't put up the sandbox: at another time it may.
-    NotPutUp(Failure),
-}
-
 /// The three parts of a command that has started with its input open.
-pub(super) async fn begin(launched: Launched) -> Result<Beginning, Failure> {
+pub(super) async fn begin(launched: Launched) -> Result<PutUp<Talk>, Failure> {
     let Launched { mut control, reaper, out, err, input, held, keepers, .. } = launched;
     let feed = input.ok_or_else(|| Failure::internal("a command that is talked with has no input"))?;
     let mut told = Told::default();
@@ -39,7 +32,7 @@ pub(super) async fn begin(launched: Launched) -> Result<Beginning, Failure> {
         if held.is_outside(&told) && told.failed.is_none() {
             let mut complaint = [0; COMPLAINT_MAX_BYTES];
             let count = err.as_ref().unwrap_or(&out).try_read(&mut complaint).unwrap_or_default();
-            return Ok(Beginning::NotPutUp(not_put_up(complaint.get(..count).unwrap_or_default())));
+            return Ok(PutUp::Not(not_put_up(complaint.get(..count).unwrap_or_default())));
         }
     }
     let output: BoxStream<'static, (Stdio, Vec<u8>)> = match err {
@@ -47,7 +40,7 @@ pub(super) async fn begin(launched: Launched) -> Result<Beginning, Failure> {
         None => Box::pin(pieces(Stdio::Out, out)),
     };
     let process = Box::new(OsTalk { control, told, reaper, held, keepers });
-    Ok(Beginning::Begun(Talk { output, input: Box::new(OsInput(feed.into_sender())), process }))
+    Ok(PutUp::Done(Talk { output, input: Box::new(OsInput(feed.into_sender())), process }))
 }
 
 /// What comes through a pipe until its end.

@@ -119,7 +119,7 @@ impl OsVault {
     /// Another one after each write; none where nothing is stored.
     pub fn stamp(&self) -> Option<VaultStamp> {
         let read = || self.state.read_tail(FILE, STAMP_BYTES);
-        self.last.bytes(&self.state, FILE, read).map(|end| VaultStamp(end.to_vec()))
+        self.last.bytes(self.state.stamp(FILE), read).map(|end| VaultStamp(end.to_vec()))
     }
 
     /// What it is sealed with; none where nothing is stored. No key is asked for.

@@ -19,6 +19,13 @@ pub struct Problem {
     pub fix: String,
 }
 
+impl Problem {
+    /// What is wrong at a line of a file, which somebody brought.
+    pub(crate) fn at_line(owner: &str, path: &str, line: usize, text: String, fix: String) -> Self {
+        Self { source: owner.to_owned(), path: Some(path.to_owned()), line: Some(line), text, fix }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.path, self.line) {

@@ -86,13 +86,7 @@ pub fn unread_hooks(place: String, why: String) -> Hook {
 
 impl WrittenHooks<'_> {
     fn problem(&self, line: usize, text: String, fix: String) -> Problem {
-        Problem {
-            source: self.owner.to_owned(),
-            path: Some(self.path.to_owned()),
-            line: Some(line),
-            text,
-            fix,
-        }
+        Problem::at_line(self.owner, self.path, line, text, fix)
     }
 }
 

@@ -167,7 +167,7 @@ impl TrustFile {
     /// The file as it is, for whoever looks often and reads it only where it changed; none where it can't be read.
     pub fn bytes(&self) -> Option<Arc<[u8]>> {
         let read = || self.state.read_tail(&self.at, FILE_MAX_BYTES);
-        self.last.bytes(self.state.as_ref(), &self.at, read)
+        self.last.bytes(self.state.stamp(&self.at), read)
     }
 
     /// The pins in what [`TrustFile::bytes`] gave; none where that is damaged.

@@ -28,13 +28,7 @@ pub struct ManifestText<'a> {
 
 impl ManifestText<'_> {
     pub(in crate::source) fn problem(&self, line: usize, text: String, fix: String) -> Problem {
-        Problem {
-            source: self.owner.to_owned(),
-            path: Some(self.path.to_owned()),
-            line: Some(line),
-            text,
-            fix,
-        }
+        Problem::at_line(self.owner, self.path, line, text, fix)
     }
 }
 
