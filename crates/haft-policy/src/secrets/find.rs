@@ -10,13 +10,13 @@ use super::{
     known::Known,
     list, pem, rows,
     value::{self, Quotes},
+    words::{Word, Words},
 };
-use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError};
+use aho_corasick::BuildError;
 use memchr::{memchr, memrchr};
 use regex::bytes::{Regex, RegexBuilder};
 use std::{
     cmp::Reverse,
-    collections::BTreeMap,
     fmt,
     ops::Range,
     sync::{Arc, OnceLock},
@@ -47,22 +47,13 @@ pub struct DetectorError(#[from] BuildError);
 
 /// Knows the forms of secrets and the values of a configuration.
 pub struct Detector {
-    words: AhoCorasick,
-    /// Of each pattern of `words`, what it may be part of.
-    leads: Vec<Vec<Lead>>,
-    longest_word: usize,
+    words: Words,
     /// Of each kind, compiled when its word first stands in a text.
     patterns: Vec<OnceLock<Option<Regex>>>,
     names: Vec<Arc<str>>,
     /// The kind of keys in blocks, which those without a header are of too.
     block: usize,
     known: Known,
-}
-
-/// A word, and the kind that has it.
-struct Lead {
-    kind: usize,
-    word: &'static str,
 }
 
 /// Whether more text may follow.
@@ -105,22 +96,8 @@ impl Detector {
     /// # Errors
     /// If the values are too many and too long for one search.
     pub fn new(known: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, DetectorError> {
-        let mut by_word: BTreeMap<String, Vec<Lead>> = BTreeMap::new();
-        for (kind, row) in KINDS.iter().enumerate() {
-            for word in row.words.iter().copied() {
-                by_word.entry(word.to_ascii_lowercase()).or_default().push(Lead { kind, word });
-            }
-        }
-        let longest_word = by_word.keys().map(String::len).max().unwrap_or_default();
-        let (words, leads): (Vec<String>, Vec<Vec<Lead>>) = by_word.into_iter().unzip();
-        let words = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(&words)?;
         Ok(Self {
-            words,
-            leads,
-            longest_word,
+            words: Words::new(),
             patterns: KINDS.iter().map(|_| OnceLock::new()).collect(),
             names: KINDS.iter().map(|kind| Arc::from(kind.name)).collect(),
             block: KINDS.iter().position(|kind| kind.place == Place::Block).unwrap_or_default(),
@@ -145,24 +122,20 @@ impl Detector {
         };
         let tail = text.get(from..).unwrap_or_default();
         let mut seen = Vec::new();
-        for hit in self.words.find_overlapping_iter(tail) {
-            let at = from + hit.start()..from + hit.end();
-            for lead in self.leads.get(hit.pattern().as_usize()).into_iter().flatten() {
-                if at.start >= until {
-                    break;
-                }
-                match self.judge(text, lead, at.clone(), rest) {
-                    Sight::Nothing => {}
-                    Sight::Secret(range) => seen.push((at.start, self.candidate(lead.kind, range))),
-                    Sight::Several(ranges) => {
-                        seen.extend(
-                            ranges.into_iter().map(|range| (at.start, self.candidate(lead.kind, range))),
-                        );
-                    }
-                    Sight::Undecided => until = at.start,
-                }
+        self.words.find(tail).for_each(|(start, word)| {
+            let at = from + start..from + start + word.text.len();
+            if at.start >= until {
+                return;
             }
-        }
+            match self.judge(text, word, at.clone(), rest) {
+                Sight::Nothing => {}
+                Sight::Secret(range) => seen.push((at.start, self.candidate(word.kind, range))),
+                Sight::Several(ranges) => {
+                    seen.extend(ranges.into_iter().map(|range| (at.start, self.candidate(word.kind, range))));
+                }
+                Sight::Undecided => until = at.start,
+            }
+        });
         let mut line = first_line(text, from);
         while let Some(at) = line.filter(|at| *at < until) {
             match rows::run(text, at, rest) {
@@ -189,14 +162,13 @@ impl Detector {
     /// Up to where each word and value that begins there is whole.
     fn whole_until(&self, text: &[u8]) -> usize {
         let line = memrchr(b'\n', text).map_or(0, |end| end + 1);
-        let words = (text.len() + 1).saturating_sub(self.longest_word).max(line);
+        let words = (text.len() + 1).saturating_sub(self.words.longest()).max(line);
         words.min(self.known.whole_until(text, line))
     }
 
-    fn judge(&self, text: &[u8], lead: &Lead, hit: Range<usize>, rest: Rest) -> Sight {
-        let Some(kind) = KINDS.get(lead.kind) else { return Sight::Nothing };
-        let is_word = !kind.is_exact() || text.get(hit.clone()) == Some(lead.word.as_bytes());
-        if !is_word || kind.place == Place::Head && !border::opens(text, hit.start) {
+    fn judge(&self, text: &[u8], word: &Word, hit: Range<usize>, rest: Rest) -> Sight {
+        let Some(kind) = KINDS.get(word.kind) else { return Sight::Nothing };
+        if kind.place == Place::Head && !border::opens(text, hit.start) {
             return Sight::Nothing;
         }
         if kind.place == Place::Block {
@@ -208,7 +180,7 @@ impl Detector {
                 let (before, after) = (text.get(..hit.start), text.get(hit.end..end));
                 let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
                 // These two are also the beginning of many words, and the end of some.
-                if matches!(lead.word, "pass" | "auth") && !stands_alone(before, after) {
+                if matches!(word.text, "pass" | "auth") && !stands_alone(before, after) {
                     return Sight::Nothing;
                 }
                 let value = assigned::value_after(before, after, kind.check)
@@ -218,7 +190,7 @@ impl Detector {
                 }
                 value
             }
-            _ => self.pattern_at(text, lead.kind, hit, end),
+            _ => self.pattern_at(text, word.kind, hit, end),
         };
         range.map_or(Sight::Nothing, Sight::Secret)
     }

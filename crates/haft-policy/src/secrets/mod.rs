@@ -21,6 +21,7 @@ mod rows;
 mod stream;
 mod value;
 mod variable;
+mod words;
 
 pub use find::{Detector, DetectorError, Found};
 pub use mask::{Masked, MaskedSecret, Masker};
