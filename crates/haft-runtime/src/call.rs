@@ -14,6 +14,8 @@ use haft_policy::Judgement;
 use serde_json::Value;
 use std::{
     fmt::Write,
+    future::poll_fn,
+    pin::Pin,
     sync::{Arc, Mutex, PoisonError, Weak},
     time::{Duration, Instant},
 };
@@ -27,6 +29,7 @@ pub(crate) struct Call {
     pub(crate) outer: Option<Arc<Stopwatch>>,
     pub(crate) watch: Option<Stopwatch>,
     pub(crate) sink: Arc<CallSink>,
+    pub(crate) unwritten: Unwritten,
     pub(crate) captures: CaptureSlot,
     pub(crate) offer: Option<Offer>,
     /// What hooks want the model to know.
@@ -42,6 +45,57 @@ pub(crate) struct Call {
     /// The last judgement's; an earlier one is void.
     gates: Vec<TraceStep>,
     gates_at: usize,
+}
+
+/// The request of a call until it is written down, with the next line of the call or as soon as the call has to wait:
+/// most go on at once, for which one write does.
+#[derive(Clone)]
+pub(crate) struct Unwritten {
+    session: Arc<Session>,
+    call: CallId,
+    entry: Arc<Mutex<Option<LogEntry>>>,
+}
+
+impl Unwritten {
+    /// Writes it down, unless it is.
+    fn write(&self) {
+        if let Some(entry) = self.take() {
+            self.add([entry]);
+        }
+    }
+
+    /// Does some work of the call, and writes it down where that has to wait.
+    pub(crate) async fn written_while<F: Future>(&self, mut work: Pin<&mut F>) -> F::Output {
+        poll_fn(|cx| {
+            let polled = work.as_mut().poll(cx);
+            if polled.is_pending() {
+                self.write();
+            }
+            polled
+        })
+        .await
+    }
+
+    /// Adds a line after it.
+    fn write_with(&self, entry: LogEntry) {
+        self.add(self.take().into_iter().chain([entry]));
+    }
+
+    fn take(&self) -> Option<LogEntry> {
+        self.entry.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// A log that can't be written doesn't stop the call, but a person is told.
+    fn add(&self, entries: impl IntoIterator<Item = LogEntry>) {
+        if let Err(failure) = self.session.record_all(entries) {
+            self.warn(format!("the session log couldn't be written: {failure}"));
+        }
+    }
+
+    fn warn(&self, text: String) {
+        let told = || Event::Progress { call: self.call.clone(), progress: Progress::Warning(text) };
+        self.session.bus().publish(told);
+    }
 }
 
 /// Writes notes on a call into its session's log, as long as there is one.
@@ -84,8 +138,10 @@ impl Call {
             CallSink::new(id.clone(), session.bus().clone(), captures.clone())
                 .masked(session.masks().clone()),
         );
+        let unwritten = Unwritten { session: Arc::clone(session), call: id.clone(), entry: Arc::default() };
         Self {
             id,
+            unwritten,
             session: Arc::clone(session),
             request,
             cancel,
@@ -105,7 +161,7 @@ impl Call {
         }
     }
 
-    /// Says that the call came in.
+    /// Says that the call came in. The line of the log is left to whoever has the next one, or lets the call wait.
     pub(crate) fn begin(&mut self) {
         let raw = match &self.request.input {
             Input::Text(text) | Input::CutOff(text) => text,
@@ -124,7 +180,7 @@ impl Call {
                 turn: self.request.turn,
                 foreign_id: self.request.foreign_id.clone(),
             };
-            self.write(entry);
+            *self.unwritten.entry.lock().unwrap_or_else(PoisonError::into_inner) = Some(entry);
         }
     }
 
@@ -187,7 +243,7 @@ impl Call {
     pub(crate) fn started(&mut self, offer: &Offer, input: &Arc<Value>, effects: &Effects<RealPath>) {
         self.about = None;
         if self.session.is_recorded() {
-            self.write(LogEntry::Started {
+            self.unwritten.write_with(LogEntry::Started {
                 call: self.id.clone(),
                 tool: Arc::clone(&offer.name),
                 owner: Arc::clone(&offer.owner),
@@ -243,7 +299,7 @@ impl Call {
         if self.session.is_recorded() {
             let bytes: usize = output.content.iter().filter_map(Block::as_text).map(str::len).sum();
             let (input, effects) = self.about.take().unzip();
-            self.write(LogEntry::Ended {
+            self.unwritten.write_with(LogEntry::Ended {
                 call: self.id.clone(),
                 input,
                 effects: effects.flatten(),
@@ -277,18 +333,9 @@ impl Call {
         }
     }
 
-    /// A log that can't be written doesn't stop the call, but a person is told.
-    fn write(&self, entry: LogEntry) {
-        if let Err(failure) = self.session.record(entry) {
-            self.warn(format!("the session log couldn't be written: {failure}"));
-        }
-    }
-
     /// Past the sink, which ends before the call does.
     pub(crate) fn warn(&self, text: String) {
-        self.session
-            .bus()
-            .publish(|| Event::Progress { call: self.id.clone(), progress: Progress::Warning(text) });
+        self.unwritten.warn(text);
     }
 }
 

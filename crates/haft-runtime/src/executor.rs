@@ -36,6 +36,7 @@ use haft_policy::{HookWord, Pin};
 use serde_json::Value;
 use std::{
     panic::AssertUnwindSafe,
+    pin::pin,
     sync::{Arc, OnceLock},
     time::Instant,
 };
@@ -124,11 +125,14 @@ impl Executor {
     /// The twelve steps.
     async fn run(&self, mut call: Call, seat: Seat) -> Ended {
         call.begin();
-        let cancel = call.cancel.clone();
-        let prepared = tokio::select! {
-            biased;
-            () = cancel.fired() => Err(End::cancelled()),
-            prepared = self.prepare(&mut call, &seat) => prepared,
+        let (cancel, unwritten) = (call.cancel.clone(), call.unwritten.clone());
+        let prepared = {
+            let prepare = pin!(self.prepare(&mut call, &seat));
+            tokio::select! {
+                biased;
+                () = cancel.fired() => Err(End::cancelled()),
+                prepared = unwritten.written_while(prepare) => prepared,
+            }
         };
         match prepared {
             Err(mut end) => {

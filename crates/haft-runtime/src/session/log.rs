@@ -3,7 +3,7 @@
 use haft_core::{
     CallId, Effects, Failure, FileChange, FileStep, Outcome, RealPath, Seen, Status, TraceStep, Truncation,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 
@@ -30,6 +30,30 @@ impl LogLine {
             Failure::internal("the session log has no JSON form").diagnose(error.to_string())
         })
     }
+}
+
+/// A step of a trace without what it doesn't say, which would be a third of the log.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Said<'a> {
+    step: &'a str,
+    verdict: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a str>,
+}
+
+fn said<S: Serializer>(trace: &[TraceStep], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(trace.iter().map(|step| Said {
+        step: &step.step,
+        verdict: &step.verdict,
+        reason: step.reason.as_deref(),
+        rule: step.rule.as_deref(),
+        source: step.source.as_deref(),
+    }))
 }
 
 /// What a line says.
@@ -105,6 +129,7 @@ pub enum LogEntry {
         #[serde(flatten)]
         outcome: Outcome,
         /// Each step's word.
+        #[serde(serialize_with = "said")]
         trace: Vec<TraceStep>,
         /// From request to end.
         duration_ms: u64,

@@ -65,10 +65,20 @@ impl Recorder {
         Ok(Self { log, clock, masks, run, _held: held })
     }
 
-    pub(crate) fn write(&self, entry: LogEntry) -> Result<(), Failure> {
+    /// Adds a line for each entry, all at once.
+    pub(crate) fn write(&self, entries: impl IntoIterator<Item = LogEntry>) -> Result<(), Failure> {
         let since = self.clock.now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let line = LogLine::bytes(since, entry)?;
-        self.log.append(&self.masks.json(line))
+        let mut lines = Vec::new();
+        for entry in entries {
+            let line = self.masks.json(LogLine::bytes(since, entry)?);
+            if lines.is_empty() {
+                lines = line;
+            } else {
+                lines.push(b'\n');
+                lines.extend_from_slice(&line);
+            }
+        }
+        self.log.append(&lines)
     }
 }
 

@@ -163,11 +163,11 @@ impl Session {
     fn say_opened(&self) -> Result<(), Failure> {
         let Some(recorder) = &self.recorder else { return Ok(()) };
         let policy = self.policy();
-        recorder.write(LogEntry::Opened {
+        recorder.write([LogEntry::Opened {
             run: recorder.run,
             workspace: policy.workspace.absolute(),
             mode: policy.mode.to_string(),
-        })
+        }])
     }
 
     /// The calls that got `interrupted` when the session was opened.
@@ -263,7 +263,12 @@ impl Session {
     /// # Errors
     /// Unavailable where it can't be written.
     pub fn record(&self, entry: LogEntry) -> Result<(), Failure> {
-        self.recorder.as_ref().map_or(Ok(()), |recorder| recorder.write(entry))
+        self.record_all([entry])
+    }
+
+    /// The same for several, which stand one after another in the log.
+    pub(crate) fn record_all(&self, entries: impl IntoIterator<Item = LogEntry>) -> Result<(), Failure> {
+        self.recorder.as_ref().map_or(Ok(()), |recorder| recorder.write(entries))
     }
 
     /// Cancels what still runs and calls the hooks of the run, each once, last registered first.

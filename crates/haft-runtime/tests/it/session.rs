@@ -4,7 +4,7 @@ use crate::kit::{log_of, probe, request, soon};
 use haft_core::{CallId, Clock, Failure, Outcome, Output, RealPath, Seen};
 use haft_policy::{Mode, Policy};
 use haft_runtime::{Catalogue, LogEntry, Session, SessionSetup, read_log};
-use haft_test::Harness;
+use haft_test::{Answers, Harness};
 use serde_json::json;
 use std::{
     io::Write,
@@ -46,6 +46,33 @@ async fn a_call_is_in_the_log_before_it_starts_and_after_it_ends() {
     assert_eq!((input.as_ref(), owner.as_ref()), (&json!({"n": 3}), "test:count"));
     let LogEntry::Ended { outcome, trace, bytes, .. } = over else { panic!("{over:?}") };
     assert_eq!((outcome, &trace, bytes), (Outcome::Completed, &ended.trace, 24));
+}
+
+#[tokio::test]
+async fn a_call_is_in_the_log_while_it_waits_for_an_answer() {
+    let kit = Harness::answering(Answers::silent());
+    kit.register(probe("note").asks().run(|_, _| async { Ok("noted") }));
+    let running = kit.executor().submit(kit.session(), request("note", &json!({})));
+    kit.answers().wait_for(1).await;
+    let log = log_of(&kit, "test");
+    assert!(matches!(&log[..], [LogEntry::Opened { .. }, LogEntry::Requested { .. }]), "{log:?}");
+    kit.answers().speak();
+    soon(running).await;
+    let log = log_of(&kit, "test");
+    assert!(matches!(&log[2..], [LogEntry::Started { .. }, LogEntry::Ended { .. }]), "{log:?}");
+}
+
+#[tokio::test]
+async fn the_log_says_nothing_of_what_a_step_doesnt_say() {
+    let kit = Harness::new();
+    kit.register(probe("note").run(|_, _| async { Ok("noted") }));
+    let ended = kit.call("note", json!({})).await;
+    assert!(
+        ended.trace.iter().any(|step| step.rule.is_none())
+            && ended.trace.iter().any(|step| step.reason.is_some())
+    );
+    let log = std::fs::read_to_string(kit.state().root.join("sessions/test/log.jsonl")).unwrap();
+    assert!(!log.contains("null"), "{log}");
 }
 
 #[tokio::test]
