@@ -98,10 +98,9 @@ pub(crate) fn take(
     }
     let mut works = Vec::new();
     for (message, way) in batch.messages.iter().zip(Part::open(via, batch.messages.len())) {
-        let frame = parse(message.get());
-        let heard = match refused(&frame, &era) {
-            None => peer.hear(&frame, &way, Era::Legacy),
-            Some(refused) => refused,
+        let heard = match part(message.get(), &era) {
+            Ok(frame) => peer.hear(&frame, &way, Era::Legacy),
+            Err(refused) => refused,
         };
         match heard {
             Heard::Request(work) => works.push(work),
@@ -114,18 +113,23 @@ pub(crate) fn take(
     Ok(works)
 }
 
-/// A request that has no place in a batch.
-fn refused(frame: &Frame<'_>, era: impl Fn(&Frame<'_>) -> Result<Era, Fault>) -> Option<Heard> {
-    let Frame::Request(asked) = frame else { return None };
-    let fault = match era(frame) {
-        Ok(Era::Legacy) if asked.method != "initialize" => return None,
+/// Reads one message of a batch; the error is what becomes of one that has no place there.
+fn part<'a>(text: &'a str, era: impl Fn(&Frame<'_>) -> Result<Era, Fault>) -> Result<Frame<'a>, Heard> {
+    if text.starts_with('[') {
+        let why = "this is an array within an array; put its messages beside the others of the batch";
+        return Err(Heard::Fault { raw_id: None, fault: Fault::invalid_request(why) });
+    }
+    let frame = parse(text);
+    let Frame::Request(asked) = &frame else { return Ok(frame) };
+    let fault = match era(&frame) {
+        Ok(Era::Legacy) if asked.method != "initialize" => return Ok(frame),
         Ok(Era::Legacy) => Fault::invalid_request("initialize can't be part of a batch; send it by itself"),
         Ok(Era::Modern) => {
             Fault::invalid_request("a batch is of 2025-03-26 alone; send each request by itself")
         }
         Err(fault) => fault,
     };
-    Some(Heard::Fault { raw_id: Some(asked.raw_id.to_owned()), fault })
+    Err(Heard::Fault { raw_id: Some(asked.raw_id.to_owned()), fault })
 }
 
 /// What gathers the answers to one batch.
