@@ -5,7 +5,7 @@ use crate::{
     trouble::Trouble,
 };
 use clap::Parser;
-use haft_core::Spec;
+use haft_core::{Spec, without_bom};
 use serde_json::{Map, Value};
 
 /// The most that is read from standard input.
@@ -84,12 +84,7 @@ impl Typed {
             TypedInput::Stdin => {
                 let bytes = haft_os::host::read_stdin(STDIN_MAX_BYTES)?;
                 let not_text = |_| Trouble::usage("standard input is not UTF-8", "give it JSON in UTF-8");
-                let mut text = String::from_utf8(bytes).map_err(not_text)?;
-                // A mark that some editors and shells put before a text is no part of it.
-                if text.starts_with('\u{feff}') {
-                    text.remove(0);
-                }
-                Ok(text)
+                Ok(without_bom(&String::from_utf8(bytes).map_err(not_text)?).to_owned())
             }
             TypedInput::Pairs(pairs) => Ok(Value::Object(object(pairs, spec)).to_string()),
         }

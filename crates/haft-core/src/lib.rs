@@ -6,6 +6,7 @@
 
 mod approve;
 mod build;
+mod byte_order_mark;
 mod call;
 mod cancel;
 mod content_hash;
@@ -38,6 +39,7 @@ mod world;
 
 pub use approve::{Answer, Approver, Filled, Form, NoApprover, Preview, Question};
 pub use build::{ToolBuilder, tool};
+pub use byte_order_mark::without_bom;
 pub use call::{CallId, Ended, Input, Outcome, Request, TraceStep, Why};
 pub use cancel::Cancel;
 pub use content_hash::{ContentHasher, content_hash};

@@ -197,7 +197,8 @@ pub trait Processes: Send + Sync {
         output: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
     ) -> BoxFuture<'a, Result<Exit, Failure>>;
 
-    /// Starts a command that is talked with. Its `stdin` is what it is given first; its deadline doesn't count.
+    /// Starts a command that is talked with. Its `stdin` is what it is given first; its deadline counts until it
+    /// has started.
     ///
     /// # Errors
     /// As [`Processes::run`]; unavailable where processes can't be talked with.

@@ -19,6 +19,8 @@ pub(crate) struct Asks(Arc<Mutex<Open>>);
 struct Open {
     waiting: HashMap<Id, oneshot::Sender<Answer>>,
     last: u64,
+    /// Whether nobody answers any more.
+    is_over: bool,
 }
 
 #[derive(Deserialize)]
@@ -38,8 +40,12 @@ impl Asks {
     /// Dropping the future withdraws the request, and tells the client so.
     pub(crate) async fn put(&self, via: &Arc<dyn Reach>, method: &str, params: Option<&Value>) -> Answer {
         let (sender, receiver) = oneshot::channel();
+        let gone = || RpcError::internal("the client has gone");
         let id = {
             let mut open = self.lock();
+            if open.is_over {
+                return Err(gone());
+            }
             open.last += 1;
             let id = format!("haft-{}", open.last);
             open.waiting.insert(Id::Text(id.as_str().into()), sender);
@@ -50,7 +56,6 @@ impl Asks {
             fields.insert("params".to_owned(), params.clone());
         }
         let mut asked = Asked { asks: self, via, id, is_over: false };
-        let gone = || RpcError::internal("the client has gone");
         via.push(message.to_string()).map_err(|_| gone())?;
         let answer = receiver.await;
         asked.is_over = true;
@@ -74,9 +79,11 @@ impl Asks {
         let _ = sender.send(answer);
     }
 
-    /// Nobody will answer any more.
+    /// Nobody will answer any more: what waits gets an error, and so does what would be asked later.
     pub(crate) fn end(&self) {
-        self.lock().waiting.clear();
+        let mut open = self.lock();
+        open.is_over = true;
+        open.waiting.clear();
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {

@@ -11,8 +11,8 @@ use crate::{
     work::{Work, refusal},
 };
 use serde::{
-    Deserialize, Deserializer,
-    de::{IgnoredAny, SeqAccess, Visitor},
+    Deserializer,
+    de::{SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 use std::{
@@ -23,40 +23,55 @@ use std::{
 /// How many messages are read of one batch: their answers are kept until all of them are there.
 pub(crate) const BATCH_MAX: usize = 256;
 
-/// The messages of a batch as raw text.
-#[derive(Debug, Default)]
-pub(crate) struct Batch<'a> {
-    /// The first of them, at most [`BATCH_MAX`].
-    pub(crate) messages: Vec<&'a RawValue>,
-    /// How many more there are.
-    pub(crate) further: usize,
+/// Hands each message of a batch on as raw text, one after another, so that none of them needs to be kept.
+///
+/// # Errors
+/// It is no array, or breaks off: what came before that has been handed on.
+pub(crate) fn each<'a>(text: &'a str, take: impl FnMut(&'a RawValue)) -> serde_json::Result<()> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    json.deserialize_seq(Pieces(take))?;
+    json.end()
 }
 
-impl<'de> Deserialize<'de> for Batch<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(Pieces)
-    }
-}
+/// Visits them.
+struct Pieces<F>(F);
 
-/// Gathers them.
-struct Pieces;
-
-impl<'de> Visitor<'de> for Pieces {
-    type Value = Batch<'de>;
+impl<'de, F: FnMut(&'de RawValue)> Visitor<'de> for Pieces<F> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an array of messages")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Batch<'de>, A::Error> {
-        let mut batch = Batch::default();
-        while batch.messages.len() < BATCH_MAX {
-            let Some(message) = items.next_element::<&'de RawValue>()? else { return Ok(batch) };
-            batch.messages.push(message);
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
+        while let Some(message) = items.next_element::<&'de RawValue>()? {
+            (self.0)(message);
         }
-        while items.next_element::<IgnoredAny>()?.is_some() {
-            batch.further += 1;
-        }
+        Ok(())
+    }
+}
+
+/// The messages of a batch as raw text.
+#[derive(Debug, Default)]
+struct Batch<'a> {
+    /// The first of them, at most [`BATCH_MAX`].
+    messages: Vec<&'a RawValue>,
+    /// How many more there are.
+    further: usize,
+}
+
+impl<'a> Batch<'a> {
+    /// # Errors
+    /// It is no array of JSON.
+    fn read(text: &'a str) -> serde_json::Result<Self> {
+        let mut batch = Self::default();
+        each(text, |message| {
+            if batch.messages.len() < BATCH_MAX {
+                batch.messages.push(message);
+            } else {
+                batch.further += 1;
+            }
+        })?;
         Ok(batch)
     }
 }
@@ -72,7 +87,7 @@ pub(crate) fn take(
     text: &str,
     era: impl Fn(&Frame<'_>) -> Result<Era, Fault>,
 ) -> Result<Vec<Work>, Fault> {
-    let batch: Batch<'_> = serde_json::from_str(text).map_err(|error| Fault::not_json(&error.to_string()))?;
+    let batch = Batch::read(text).map_err(|error| Fault::not_json(&error.to_string()))?;
     if batch.messages.is_empty() {
         return Err(Fault::invalid_request("a batch has at least one message"));
     }
@@ -83,10 +98,9 @@ pub(crate) fn take(
     }
     let mut works = Vec::new();
     for (message, way) in batch.messages.iter().zip(Part::open(via, batch.messages.len())) {
-        let frame = parse(message.get());
-        let heard = match refused(&frame, &era) {
-            None => peer.hear(&frame, &way, Era::Legacy),
-            Some(refused) => refused,
+        let heard = match part(message.get(), &era) {
+            Ok(frame) => peer.hear(&frame, &way, Era::Legacy),
+            Err(refused) => refused,
         };
         match heard {
             Heard::Request(work) => works.push(work),
@@ -99,18 +113,23 @@ pub(crate) fn take(
     Ok(works)
 }
 
-/// A request that has no place in a batch.
-fn refused(frame: &Frame<'_>, era: impl Fn(&Frame<'_>) -> Result<Era, Fault>) -> Option<Heard> {
-    let Frame::Request(asked) = frame else { return None };
-    let fault = match era(frame) {
-        Ok(Era::Legacy) if asked.method != "initialize" => return None,
+/// Reads one message of a batch; the error is what becomes of one that has no place there.
+fn part<'a>(text: &'a str, era: impl Fn(&Frame<'_>) -> Result<Era, Fault>) -> Result<Frame<'a>, Heard> {
+    if text.starts_with('[') {
+        let why = "this is an array within an array; put its messages beside the others of the batch";
+        return Err(Heard::Fault { raw_id: None, fault: Fault::invalid_request(why) });
+    }
+    let frame = parse(text);
+    let Frame::Request(asked) = &frame else { return Ok(frame) };
+    let fault = match era(&frame) {
+        Ok(Era::Legacy) if asked.method != "initialize" => return Ok(frame),
         Ok(Era::Legacy) => Fault::invalid_request("initialize can't be part of a batch; send it by itself"),
         Ok(Era::Modern) => {
             Fault::invalid_request("a batch is of 2025-03-26 alone; send each request by itself")
         }
         Err(fault) => fault,
     };
-    Some(Heard::Fault { raw_id: Some(asked.raw_id.to_owned()), fault })
+    Err(Heard::Fault { raw_id: Some(asked.raw_id.to_owned()), fault })
 }
 
 /// What gathers the answers to one batch.
@@ -184,14 +203,14 @@ mod tests {
 
     #[test]
     fn a_batch_is_read_as_far_as_it_may_go_and_the_rest_counted() {
-        let batch: Batch<'_> = serde_json::from_str(r#"[ {"a": 1.50} , 7 ]"#).unwrap();
+        let batch = Batch::read(r#"[ {"a": 1.50} , 7 ]"#).unwrap();
         let texts: Vec<&str> = batch.messages.iter().map(|message| message.get()).collect();
         assert_eq!((texts.as_slice(), batch.further), (&[r#"{"a": 1.50}"#, "7"][..], 0));
         let long = format!("[{}]", vec!["1"; BATCH_MAX + 3].join(","));
-        let batch: Batch<'_> = serde_json::from_str(&long).unwrap();
+        let batch = Batch::read(&long).unwrap();
         assert_eq!((batch.messages.len(), batch.further), (BATCH_MAX, 3));
         for broken in ["[1,", "[1] 2", "{}"] {
-            assert!(serde_json::from_str::<Batch<'_>>(broken).is_err(), "{broken}");
+            assert!(Batch::read(broken).is_err(), "{broken}");
         }
     }
 }

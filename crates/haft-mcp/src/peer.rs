@@ -160,11 +160,16 @@ impl Peer {
         drop(self.working.subscribe().wait_for(|count| *count == 0).await);
     }
 
+    /// It says nothing any more: no news for it, and its questions end without an answer. Its calls go on.
+    pub(crate) fn hush(&self) {
+        self.leaving.cancel();
+        self.asks.end();
+    }
+
     /// Nobody is there any more: its calls end, and it is told nothing.
     pub(crate) fn end(&self) {
-        self.leaving.cancel();
+        self.hush();
         self.ending.cancel();
-        self.asks.end();
     }
 
     fn request(self: &Arc<Self>, asked: &Asked<'_>, via: &Arc<dyn Reach>, era: Era) -> Result<Work, Fault> {

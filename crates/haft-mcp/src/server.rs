@@ -122,8 +122,8 @@ impl McpServer {
     ///
     /// # Limits
     /// A line has at most 16 MiB, a client at most 1,024 open requests; what is beyond is answered with an
-    /// error. Once the client has closed its side, calls have 10 s to finish; then they are cancelled and get 3 s
-    /// to end.
+    /// error. Once the client has closed its side, calls have 10 s to finish, and what they ask it has no answer; then
+    /// they are cancelled and get 3 s to end.
     pub async fn serve<I, O>(self, input: I, output: O) -> Result<(), McpError>
     where
         I: AsyncRead + Send + Unpin + 'static,

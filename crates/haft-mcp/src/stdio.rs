@@ -32,8 +32,8 @@ pub(crate) async fn serve<R: AsyncRead + Unpin>(
             Err(error) => break Err(error),
         }
     };
-    // It may still read: what it asked for is finished, within bounds.
-    peer.leaving.cancel();
+    // It may still read: what it asked for is finished, within bounds. What it would have to answer is not.
+    peer.hush();
     tokio::select! {
         () = peer.idle() => {}
         () = outbox.closed() => {}

@@ -146,9 +146,16 @@ impl OsState {
         Ok(Spill { path, file, bytes })
     }
 
-    /// Whether a file's times and number tell here whether it was written: where only this machine writes. Elsewhere what
-    /// others wrote is seen late, other than by opening the file.
-    pub(crate) fn tells_times(&self) -> bool {
+    /// Whether the times and the number of what is at a path, or would be, tell whether it was written: where only this
+    /// machine writes. Elsewhere what others wrote is seen late, other than by opening the file. A folder in this one may
+    /// be a mount of its own, or a link, so that it is asked where the file itself lies.
+    pub(crate) fn tells_times_at(&self, path: &Path) -> bool {
+        let mut below = path.ancestors().take_while(|at| at.starts_with(&self.root));
+        self.tells_times() && below.find_map(is_local) == Some(true)
+    }
+
+    /// The same of the folder as a whole, which spares those on a network's file system the other look.
+    fn tells_times(&self) -> bool {
         if let Some(known) = self.tells_times.get() {
             return *known;
         }

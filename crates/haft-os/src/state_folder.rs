@@ -31,10 +31,11 @@ impl StateFolder for OsState {
     }
 
     fn stamp(&self, at: &str) -> Option<FileStamp> {
-        if !self.tells_times() {
+        let path = OsState::path(self, at).ok()?;
+        if !self.tells_times_at(&path) {
             return None;
         }
-        match fs::metadata(OsState::path(self, at).ok()?) {
+        match fs::metadata(path) {
             Ok(meta) => stamp_of(&meta, SystemTime::now()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Some(FileStamp::default()),
             Err(_) => None,
@@ -47,7 +48,7 @@ impl StateFolder for OsState {
 
     fn open_log(&self, at: &str) -> Result<Box<dyn LineLog>, Failure> {
         let path = self.writable(at)?;
-        let log = Log::open(path.clone(), !self.tells_times());
+        let log = Log::open(path.clone(), !self.tells_times_at(&path));
         Ok(Box::new(log.map_err(|error| fault::io("open", &path.to_string_lossy(), &error))?))
     }
 
@@ -342,13 +343,17 @@ mod tests {
     fn a_folder_of_this_machine_tells_what_is_not_there() {
         let folder = tempfile::tempdir().unwrap();
         let state = OsState::new(folder.path());
-        if !state.tells_times() {
+        if !state.tells_times_at(folder.path()) {
             println!("left out: the temporary folder is on no file system that tells times");
             return;
         }
         assert_eq!(state.stamp("f"), Some(FileStamp::default()));
         fs::write(folder.path().join("f"), "").unwrap();
         assert_eq!(state.stamp("f"), None);
+        // No file system of those that tell times, as a network's isn't.
+        std::os::unix::fs::symlink("/proc", folder.path().join("elsewhere")).unwrap();
+        assert_eq!(state.stamp("none/f"), Some(FileStamp::default()));
+        assert_eq!(state.stamp("elsewhere/none"), None, "what others made there is seen late");
         let missing = OsState::new(folder.path().join("none"));
         assert_eq!(missing.stamp("f"), None, "it isn't known what is made there");
     }

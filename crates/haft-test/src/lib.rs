@@ -21,8 +21,10 @@ mod answers;
 mod clock;
 mod conformance;
 mod harness;
+mod no_processes;
 
 pub use answers::Answers;
 pub use clock::FakeClock;
 pub use conformance::{Breach, Conformance};
 pub use harness::{Harness, HarnessSetup};
+pub use no_processes::NoProcesses;

@@ -3,7 +3,7 @@
 use super::{Model, ModelEvent, ModelStream, StopReason, TurnRequest, Usage};
 use crate::{Dialect, Message};
 use futures::{StreamExt, stream};
-use haft_core::Input;
+use haft_core::{Input, without_bom};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -54,7 +54,7 @@ impl Scripted {
     /// # Errors
     /// Names the first line that is no turn.
     pub fn parse(text: &str) -> Result<Self, ScriptError> {
-        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let lines = without_bom(text).lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let turns = lines
             .map(|(index, line)| {
                 serde_json::from_str(line).map_err(|source| ScriptError { line: index + 1, source })

@@ -214,31 +214,14 @@ fn too_many(root: &ExtensionRoot, left_out: u64) -> Problem {
 #[allow(clippy::disallowed_methods, reason = "the test makes the folders that are read")]
 mod tests {
     use super::*;
-    use haft_core::{BoxFuture, Cancel, Command, Exit, Failure, Processes, StateFolder, Stdio};
+    use haft_core::StateFolder;
     use haft_os::{OsFiles, OsState};
     use haft_script::Engine;
+    use haft_test::NoProcesses;
     use std::{fs, path::Path};
 
     /// One without code.
     const NO_CODE: &str = r#"{"commandTools": ["tools"]}"#;
-
-    /// A host that starts nothing.
-    struct Nothing;
-
-    impl Processes for Nothing {
-        fn locate(&self, _: &str) -> Option<String> {
-            None
-        }
-
-        fn run<'a>(
-            &'a self,
-            _: Command,
-            _: &'a Cancel,
-            _: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
-        ) -> BoxFuture<'a, Result<Exit, Failure>> {
-            Box::pin(std::future::ready(Err(Failure::internal("nothing runs here"))))
-        }
-    }
 
     fn write(folder: &Path, manifest: &str) {
         fs::create_dir_all(folder).unwrap();
@@ -271,7 +254,8 @@ mod tests {
             secrets: Arc::new(|_: &str| None::<String>),
         };
         let state: Arc<dyn StateFolder> = Arc::new(OsState::new(stage.path().join("kept")));
-        let scripts = Scripts { engine: Arc::new(Engine::new(Arc::new(Nothing), Vec::new(), 1)), state };
+        let scripts =
+            Scripts { engine: Arc::new(Engine::new(Arc::new(NoProcesses::default()), Vec::new(), 1)), state };
         let catalogue = Catalogue::new();
         all.sync(&catalogue, &files, &scripts);
         let listed = told(&catalogue);

@@ -9,7 +9,9 @@ use super::{
     extensions::{EXTENSIONS_MAX, MANIFEST, WORKSPACE_ROOT},
     folders::media,
 };
-use haft_core::{Allowance, Clock, Command, Credential, Credentials, Exposure, RealPath, WebUrl};
+use haft_core::{
+    Allowance, Clock, Command, Credential, Credentials, Exposure, RealPath, WebUrl, without_bom,
+};
 use haft_mcp::{
     ServerInfo,
     client::{
@@ -135,7 +137,7 @@ impl App {
             let folder = root.join(name);
             let path = folder.join(MANIFEST);
             let text = String::from_utf8(host::read_file(&path, LIST_MAX_BYTES).ok().flatten()?).ok()?;
-            let manifest: Value = serde_json::from_str(&text).ok()?;
+            let manifest: Value = serde_json::from_str(without_bom(&text)).ok()?;
             manifest.get("mcpServers")?;
             let absolute = folder.to_str()?.to_owned();
             let at = Placed { written: absolute.clone(), absolute };

@@ -165,6 +165,17 @@ fn skilled(place: &Place, body: &str) {
     place.write(&format!("{at}/skills/notes/readme.md"), "no skill\n");
 }
 
+#[test]
+fn what_of_a_folder_of_skills_isnt_looked_at_is_counted() {
+    let place = Place::new();
+    own(&place, "mine/extension.json", r#"{"skills": "many"}"#);
+    for number in 0..103 {
+        own(&place, &format!("mine/many/{number:03}/readme.md"), "no skill\n");
+    }
+    let told = problems(&place);
+    assert!(told.contains("3 of them aren't looked at for skills"), "{told}");
+}
+
 fn skill(place: &Place, name: &str) -> Ran {
     place.run(&["call", "skill", &json!({"name": name}).to_string()])
 }

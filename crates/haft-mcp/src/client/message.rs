@@ -3,7 +3,7 @@
 
 use crate::{
     RpcError,
-    batch::Batch,
+    batch::{BATCH_MAX, each},
     frame::{Envelope, Id},
 };
 use serde_json::{Value, value::RawValue};
@@ -24,13 +24,44 @@ pub(crate) enum Message<'a> {
     Notification { method: String, params: Option<Value> },
 }
 
-/// Reads the messages of a line, none where it holds none; and says how many more there are than are read of one line.
-pub(crate) fn read(line: &str) -> (Vec<Message<'_>>, usize) {
-    if line.starts_with('[') {
-        let Batch { messages, further } = serde_json::from_str(line).unwrap_or_default();
-        return (messages.into_iter().filter_map(|one| read_one(one.get())).collect(), further);
+/// What there was on a line.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// How many messages were handed on.
+    pub(crate) taken: usize,
+    /// How many more there are than are read of one line.
+    pub(crate) further: usize,
+}
+
+/// Hands the messages of a line on, one after another. Of several on a line all replies are: whoever waits for one that was
+/// left out would wait for nothing, and they cost no more than what is open.
+pub(crate) fn read<'a>(line: &'a str, mut take: impl FnMut(Message<'a>)) -> Seen {
+    let mut seen = Seen::default();
+    if !line.starts_with('[') {
+        if let Some(message) = read_one(line) {
+            seen.taken = 1;
+            take(message);
+        }
+        return seen;
     }
-    (read_one(line).into_iter().collect(), 0)
+    // Nothing is taken of what isn't whole.
+    if each(line, |_| {}).is_err() {
+        return seen;
+    }
+    let mut count = 0_usize;
+    let again = each(line, |raw| {
+        count += 1;
+        match read_one(raw.get()) {
+            None if count <= BATCH_MAX => {}
+            Some(message) if count <= BATCH_MAX || matches!(message, Message::Reply { .. }) => {
+                seen.taken += 1;
+                take(message);
+            }
+            _ => seen.further += 1,
+        }
+    });
+    debug_assert!(again.is_ok(), "it was whole a moment ago");
+    seen
 }
 
 fn read_one(text: &str) -> Option<Message<'_>> {
@@ -104,11 +135,12 @@ fn shallow(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::BATCH_MAX;
     use serde_json::json;
 
     fn messages(line: &str) -> Vec<Message<'_>> {
-        read(line).0
+        let mut all = Vec::new();
+        read(line, |message| all.push(message));
+        all
     }
 
     #[test]
@@ -171,8 +203,18 @@ mod tests {
     fn a_batch_is_several_messages() {
         let all = messages(r#"[{"id":1,"result":{}}, 7, {"method":"n"}]"#);
         assert_eq!(all.len(), 2, "{all:?}");
-        let long = format!("[{}]", vec![r#"{"method":"n"}"#; BATCH_MAX + 2].join(","));
-        let (all, further) = read(&long);
-        assert_eq!((all.len(), further), (BATCH_MAX, 2));
+        assert!(messages(r#"[{"id":1,"result":{}}, {"#).is_empty(), "it breaks off");
+    }
+
+    #[test]
+    fn of_a_batch_that_is_too_long_the_replies_are_read_and_the_rest_counted() {
+        let note = r#"{"method":"n"}"#;
+        let mut all = vec![note; BATCH_MAX];
+        all.extend([note, r#"{"id":1,"result":{}}"#, r#"{"id":5,"method":"ping"}"#, "7"]);
+        let mut last = None;
+        let seen = read(&format!("[{}]", all.join(",")), |message| {
+            last = Some(matches!(message, Message::Reply { id: Some(Id::Number(1)), .. }));
+        });
+        assert_eq!((seen, last), (Seen { taken: BATCH_MAX + 1, further: 3 }, Some(true)));
     }
 }

@@ -221,15 +221,12 @@ impl Router {
 
     /// Takes one text in; `about` is the request of ours that it came with.
     pub(crate) fn text(&self, text: &str, about: Option<i64>) {
-        let (messages, further) = message::read(text);
-        if messages.is_empty() {
+        let seen = message::read(text, |message| self.message(message, about));
+        if seen.taken == 0 {
             self.log.noise(text);
         }
-        if further > 0 {
-            self.log.leave_out(further);
-        }
-        for message in messages {
-            self.message(message, about);
+        if seen.further > 0 {
+            self.log.leave_out(seen.further);
         }
     }
 
@@ -315,7 +312,7 @@ fn logged(params: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lines::LINE_MAX_BYTES;
+    use crate::{batch::BATCH_MAX, lines::LINE_MAX_BYTES};
     use serde_json::json;
     use std::time::Duration;
     use tokio::time::{advance, timeout};
@@ -342,6 +339,16 @@ mod tests {
         assert!(matches!((&mut second.answer).await, Ok(Answer::Result(value)) if value == json!({"n": 2})));
         assert!(matches!((&mut first.answer).await, Ok(Answer::Error(error)) if error.message == "no"));
         assert_eq!(log.oddities().unasked, 3);
+    }
+
+    #[tokio::test]
+    async fn a_reply_far_down_a_batch_reaches_its_request() {
+        let (router, _arrivals, log) = router();
+        let mut ticket = open(&router);
+        let unasked = vec![r#"{"id":7,"result":{}}"#; BATCH_MAX + 1].join(",");
+        router.text(&format!(r#"[{unasked},{{"method":"n"}},{{"id":1,"result":{{"n":1}}}}]"#), None);
+        assert!(matches!((&mut ticket.answer).await, Ok(Answer::Result(value)) if value == json!({"n": 1})));
+        assert_eq!((log.oddities().unasked, log.oddities().left_out), (BATCH_MAX + 1, 1));
     }
 
     #[tokio::test]

@@ -158,6 +158,24 @@ async fn a_withdrawn_question_is_told_to_a_legacy_client() {
 }
 
 #[tokio::test]
+async fn a_client_that_says_nothing_more_is_waited_for_by_no_question() {
+    let stage = Stage::new();
+    let mut peer = Peer::greeted(stage.server(), json!({"elicitation": {}})).await;
+    peer.send(1, "tools/call", params(1)).await;
+    assert_eq!(peer.hear().await["method"], "elicitation/create");
+    let Peer { output, mut input, server } = peer;
+    drop(output);
+    // Half of what calls have to finish.
+    timeout(Duration::from_secs(5), server).await.unwrap().unwrap().unwrap();
+    let reply: Value = serde_json::from_str(&input.next_line().await.unwrap().unwrap()).unwrap();
+    assert_eq!((&reply["id"], &reply["result"]["_meta"][OUTCOME]), (&json!(1), &json!("cancelled")));
+    let text = reply["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("closed without an answer"), "{text}");
+    assert_eq!(input.next_line().await.unwrap(), None);
+    assert!(stage.noted().is_empty());
+}
+
+#[tokio::test]
 async fn a_form_goes_to_whoever_made_the_call_and_is_declined_where_it_cant_be_shown() {
     let stage = Stage::new();
     stage.harness.register(fills());

@@ -225,6 +225,19 @@ async fn a_batch_that_is_none_is_refused_whole_and_one_that_asks_nothing_is_not_
     assert_eq!(peer.ask(1, "ping", json!({})).await["result"], json!({}));
 }
 
+#[tokio::test]
+async fn an_array_within_a_batch_is_told_as_what_it_is() {
+    let harness = Harness::new();
+    let mut peer = batching(&harness).await;
+    let ping = |id: u64| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+    peer.say(&json!([[ping(1)], ping(2)]).to_string()).await;
+    let replies = peer.hear().await;
+    let message = replies[0]["error"]["message"].as_str().unwrap();
+    assert!(message.contains("an array within an array"), "{message}");
+    assert_eq!((&replies[0]["id"], &replies[0]["error"]["code"]), (&Value::Null, &json!(-32_600)));
+    assert_eq!((&replies[1]["id"], &replies[1]["result"]), (&json!(2), &json!({})));
+}
+
 /// A client of the older era whose call 1 runs until it is cancelled, and what tells of that.
 async fn waiting(harness: &Harness) -> (Peer, Arc<Notify>) {
     let (running, cancelled) = (Arc::new(Notify::new()), Arc::new(Notify::new()));

@@ -6,7 +6,7 @@ use super::{
     control::{Control, START, Stay},
     limits::{Bounds, Limits},
     pty::Pty,
-    run::Feed,
+    run::{Feed, blocking},
     storm::Storm,
     supervisor::{self, Around},
     told::Told,
@@ -66,7 +66,27 @@ pub(super) struct Launched {
 pub(super) enum PutUp<T> {
     Done(T),
     /// Nothing ran, since bubblewrap didn't put it up: at another time it may.
-    Not(Failure),
+    Not(NotPutUp),
+}
+
+/// A sandbox that bubblewrap didn't put up.
+pub(super) struct NotPutUp {
+    pub(super) why: Failure,
+    /// What has to be told all the same, by whatever comes of the command in the end.
+    pub(super) noticed: Vec<String>,
+}
+
+impl NotPutUp {
+    /// What held it is let go of, once nothing of it is left; `complaint` is what bubblewrap said.
+    pub(super) async fn new(held: Option<Held>, complaint: &[u8]) -> Self {
+        let noticed = ended(held).await.map(|confined| confined.noticed).unwrap_or_default();
+        Self { why: not_put_up(complaint), noticed }
+    }
+
+    /// Why nothing ran, and what has to be told besides.
+    pub(super) fn into_failure(self) -> Failure {
+        with_noticed(self.why, &self.noticed)
+    }
 }
 
 /// What bounds and ends a command besides its supervisor.
@@ -104,13 +124,17 @@ pub(super) struct Held {
     confined: Confined,
     scene: Scene,
     _proxy: Option<Proxy>,
+    /// What was noticed when it was tried before.
+    pub(super) earlier: Vec<String>,
 }
 
 impl Held {
     /// What it was kept in by, and what was found when nothing of it was left. Blocking.
-    pub(super) fn end(self) -> Confined {
-        let mut confined = self.confined;
+    fn end(self) -> Confined {
+        let (mut confined, mut noticed) = (self.confined, self.earlier);
         self.scene.end(&mut confined);
+        noticed.append(&mut confined.noticed);
+        confined.noticed = noticed;
         confined
     }
 
@@ -130,9 +154,30 @@ impl Held {
     }
 }
 
+/// What it was kept in by, if it was, and what was found when nothing of it was left: without this the next command would
+/// take for its work what others did meanwhile.
+pub(super) async fn ended(held: Option<Held>) -> Option<Confined> {
+    let held = held?;
+    blocking(move || Some(held.end())).await
+}
+
+/// Why its program didn't run, once nothing of it is left, with what has to be told all the same.
+pub(super) async fn unused(held: Option<Held>, why: Failure) -> Failure {
+    let noticed = ended(held).await.map(|confined| confined.noticed).unwrap_or_default();
+    with_noticed(why, &noticed)
+}
+
+fn with_noticed(mut why: Failure, noticed: &[String]) -> Failure {
+    for notice in noticed {
+        why.text.push('\n');
+        why.text.push_str(notice);
+    }
+    why
+}
+
 /// Why nothing ran where bubblewrap ended by itself and nobody said that it had made room: with its words for the
 /// operator.
-pub(super) fn not_put_up(complaint: &[u8]) -> Failure {
+fn not_put_up(complaint: &[u8]) -> Failure {
     let text = "the sandbox couldn't be put up by bubblewrap, so nothing ran; try again, or tell the user to run \
                 `haft doctor`";
     Failure::new(FailureKind::Unavailable, text).diagnose(String::from_utf8_lossy(complaint).trim())
@@ -261,7 +306,7 @@ pub(super) fn launch(command: Command, own: &OsProcesses, given: Given) -> Resul
                 _ => None,
             };
             let program = (program.clone(), command.cwd.absolute());
-            Some(Held { frames, program, confined, scene, _proxy: proxy })
+            Some(Held { frames, program, confined, scene, _proxy: proxy, earlier: Vec::new() })
         }
         None => None,
     };

@@ -37,23 +37,26 @@ use crate::{
 };
 use control::Record;
 use haft_core::{BoxFuture, Cancel, Command, Confined, Exit, Failure, FailureKind, Processes, Stdio, Talk};
-use launch::PutUp;
+use launch::{Launched, PutUp};
 use std::{
     future::pending,
     io::Read as _,
     os::{fd::OwnedFd, unix::net::UnixStream},
     process::Stdio as Null,
     sync::Arc,
+    time::Duration,
 };
 use tokio::{
     select,
     task::{AbortHandle, JoinError, spawn_blocking},
-    time::{Instant, sleep_until},
+    time::{Instant, sleep_until, timeout},
 };
 
 /// How often bubblewrap is tried again: it fails where something that it is to put a mount over goes between the look at
 /// the files and its work, as a service's socket does when the service ends.
 const PUT_UP_RETRIES: usize = 8;
+/// How long a command that is talked with may take to start, where it has no deadline.
+const TALK_START: Duration = Duration::from_secs(30);
 
 /// The processes of this machine.
 ///
@@ -105,12 +108,11 @@ impl Processes for OsProcesses {
     ) -> BoxFuture<'a, Result<Exit, Failure>> {
         Box::pin(async move {
             let deadline = command.deadline.and_then(|time| Instant::now().checked_add(time));
-            let mut tries = 0..PUT_UP_RETRIES;
+            let mut tries = Tries::default();
             loop {
-                match self.attempt(command.clone(), cancel, deadline, output).await? {
-                    PutUp::Done(exit) => return Ok(exit),
-                    PutUp::Not(failure) if tries.next().is_none() => return Err(failure),
-                    PutUp::Not(_) => {}
+                let tried = self.attempt((&command, &tries), (cancel, deadline), output).await?;
+                if let Some(exit) = tries.take(tried)? {
+                    return Ok(exit);
                 }
             }
         })
@@ -118,26 +120,77 @@ impl Processes for OsProcesses {
 
     fn talk(&self, command: Command) -> BoxFuture<'_, Result<Talk, Failure>> {
         Box::pin(async move {
-            let first = command.stdin.clone();
-            let mut tries = 0..PUT_UP_RETRIES;
-            loop {
-                let (own, command) = (self.clone(), command.clone());
-                let launching = spawn_blocking(move || launch::launch(command, &own, launch::Given::Talk));
-                let _not_started = AbortOnDrop(launching.abort_handle());
-                match talk::begin(launching.await.map_err(|fault| not_launched(&fault))??).await? {
-                    PutUp::Done(mut talk) => {
-                        talk.input.write(&first).await?;
-                        return Ok(talk);
-                    }
-                    PutUp::Not(failure) if tries.next().is_none() => return Err(failure),
-                    PutUp::Not(_) => {}
-                }
-            }
+            let begun = timeout(command.deadline.unwrap_or(TALK_START), self.begin(&command));
+            let mut talk = begun.await.map_err(|_| too_late())??;
+            talk.input.write(&command.stdin).await?;
+            Ok(talk)
         })
     }
 }
 
+/// How often bubblewrap was tried, and what was noticed meanwhile.
+#[derive(Debug, Default)]
+struct Tries {
+    failed: usize,
+    noticed: Vec<String>,
+}
+
+impl Tries {
+    /// What came of a try; none where there is to be another.
+    ///
+    /// # Errors
+    /// It was the last.
+    fn take<T>(&mut self, tried: PutUp<T>) -> Result<Option<T>, Failure> {
+        match tried {
+            PutUp::Done(done) => Ok(Some(done)),
+            PutUp::Not(not) if self.failed >= PUT_UP_RETRIES => Err(not.into_failure()),
+            PutUp::Not(not) => {
+                self.failed += 1;
+                self.noticed = not.noticed;
+                Ok(None)
+            }
+        }
+    }
+}
+
 impl OsProcesses {
+    /// Begins to talk with a command.
+    ///
+    /// # Errors
+    /// As [`Processes::talk`].
+    ///
+    /// # Cancellation
+    /// Dropping the future kills what has started.
+    async fn begin(&self, command: &Command) -> Result<Talk, Failure> {
+        let mut tries = Tries::default();
+        loop {
+            let launched = self.launched((command, &tries), launch::Given::Talk).await?;
+            if let Some(talk) = tries.take(talk::begin(launched).await?)? {
+                return Ok(talk);
+            }
+        }
+    }
+
+    /// Starts a command.
+    ///
+    /// # Errors
+    /// As [`Processes::run`].
+    async fn launched(
+        &self,
+        (command, tries): (&Command, &Tries),
+        given: launch::Given,
+    ) -> Result<Launched, Failure> {
+        let (own, command) = (self.clone(), command.clone());
+        // Forking takes its time in a large process, and executing may hang on a network's file system.
+        let launching = spawn_blocking(move || launch::launch(command, &own, given));
+        let _not_started = AbortOnDrop(launching.abort_handle());
+        let mut launched = launching.await.map_err(|fault| not_launched(&fault))??;
+        if let Some(held) = &mut launched.held {
+            held.earlier.clone_from(&tries.noticed);
+        }
+        Ok(launched)
+    }
+
     /// Runs a command once.
     ///
     /// # Errors
@@ -147,30 +200,27 @@ impl OsProcesses {
     /// As [`Processes::run`].
     async fn attempt(
         &self,
-        command: Command,
-        cancel: &Cancel,
-        deadline: Option<Instant>,
+        command: (&Command, &Tries),
+        (cancel, deadline): (&Cancel, Option<Instant>),
         output: &mut (dyn FnMut(Stdio, &[u8]) + Send),
     ) -> Result<PutUp<Exit>, Failure> {
         // Before anything is begun: what is begun may run for a moment.
         if cancel.is_fired() {
             return Err(Failure::cancelled());
         }
-        let own = self.clone();
-        // Forking takes its time in a large process, and executing may hang on a network's file system.
-        let launching = spawn_blocking(move || launch::launch(command, &own, launch::Given::Once));
-        let _not_started = AbortOnDrop(launching.abort_handle());
         let launched = select! {
             biased;
             () = cancel.fired() => return Err(Failure::cancelled()),
-            launched = launching => launched.map_err(|fault| not_launched(&fault))??,
-            () = at(deadline) => return Err(Failure::new(
-                FailureKind::Timeout,
-                "time ran out before the command had started; try again, or give it more time",
-            )),
+            launched = self.launched(command, launch::Given::Once) => launched?,
+            () = at(deadline) => return Err(too_late()),
         };
         run::Run::new(launched, output).finish(cancel, deadline).await
     }
+}
+
+fn too_late() -> Failure {
+    let text = "time ran out before the command had started; try again, or give it more time";
+    Failure::new(FailureKind::Timeout, text)
 }
 
 fn not_launched(fault: &JoinError) -> Failure {
@@ -228,5 +278,25 @@ struct AbortOnDrop(AbortHandle);
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{launch::NotPutUp, *};
+
+    #[test]
+    fn bubblewrap_is_tried_again_a_few_times_and_what_was_noticed_meanwhile_is_told() {
+        let not = |noticed: &[&str]| {
+            let noticed = noticed.iter().map(|notice| (*notice).to_owned()).collect();
+            PutUp::<()>::Not(NotPutUp { why: Failure::internal("not put up"), noticed })
+        };
+        let mut tries = Tries::default();
+        assert_eq!(tries.take(PutUp::Done(7)).unwrap(), Some(7));
+        for _ in 0..PUT_UP_RETRIES {
+            assert_eq!(tries.take(not(&["set aside"])).unwrap(), None);
+        }
+        assert_eq!(tries.noticed, ["set aside"]);
+        assert_eq!(tries.take(not(&["set aside"])).unwrap_err().text, "not put up\nset aside");
     }
 }

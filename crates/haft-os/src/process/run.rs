@@ -3,7 +3,7 @@
 use super::{
     at,
     control::{Control, Record, is_for_now},
-    launch::{Held, Keepers, Launched, PutUp, not_put_up},
+    launch::{Held, Keepers, Launched, NotPutUp, PutUp, ended, unused},
     silence::{Found, Silence},
     told::Told,
     tree::{self, Process},
@@ -422,13 +422,11 @@ impl<'a> Run<'a> {
             ));
         };
         let by_itself = reason == StopReason::Itself;
-        if let Some(held) = &self.held {
-            if let Some(why) = held.refusal(&self.told) {
-                return Err(why);
-            }
-            if by_itself && held.is_outside(&self.told) {
-                return Ok(PutUp::Not(not_put_up(&self.complaint)));
-            }
+        if let Some(why) = self.held.as_ref().and_then(|held| held.refusal(&self.told)) {
+            return Err(unused(self.held, why).await);
+        }
+        if by_itself && self.held.as_ref().is_some_and(|held| held.is_outside(&self.told)) {
+            return Ok(PutUp::Not(NotPutUp::new(self.held, &self.complaint).await));
         }
         if let Some(words) = self.keepers.last_words() {
             let stream = if self.are_apart { Stdio::Err } else { Stdio::Out };
@@ -442,10 +440,7 @@ impl<'a> Run<'a> {
             // So that not even a zombie is left.
             drop(timeout(REAP_WAIT, self.reaper).await);
         }
-        let confined = match self.held {
-            Some(held) => blocking(move || Some(held.end())).await,
-            None => None,
-        };
+        let confined = ended(self.held).await;
         let named = self.survivors.iter().take(SURVIVORS_NAMED);
         Ok(PutUp::Done(Exit {
             status,

@@ -5,7 +5,7 @@
 
 use super::{
     control::Control,
-    launch::{Held, Keepers, Launched, PutUp, not_put_up},
+    launch::{Held, Keepers, Launched, NotPutUp, PutUp, ended, unused},
     run::{COMPLAINT_MAX_BYTES, KILL_WAIT, PIECE_BYTES, REAP_WAIT, blocking, sweep_session},
     told::Told,
 };
@@ -21,26 +21,30 @@ use tokio::{
 };
 
 /// The three parts of a command that has started with its input open.
+///
+/// # Cancellation
+/// Dropping the future kills the tree.
 pub(super) async fn begin(launched: Launched) -> Result<PutUp<Talk>, Failure> {
-    let Launched { mut control, reaper, out, err, input, held, keepers, .. } = launched;
+    let Launched { control, reaper, out, err, input, held, keepers, .. } = launched;
     let feed = input.ok_or_else(|| Failure::internal("a command that is talked with has no input"))?;
-    let mut told = Told::default();
-    if let Some(held) = &held {
-        while held.is_outside(&told) && !told.has_ended() {
-            told.take(control.next_record().await);
-        }
-        if held.is_outside(&told) && told.failed.is_none() {
-            let mut complaint = [0; COMPLAINT_MAX_BYTES];
-            let count = err.as_ref().unwrap_or(&out).try_read(&mut complaint).unwrap_or_default();
-            return Ok(PutUp::Not(not_put_up(complaint.get(..count).unwrap_or_default())));
-        }
+    let mut process = OsTalk { control, told: Told::default(), reaper, held, keepers };
+    while process.is_outside() && !process.told.has_ended() {
+        let record = process.control.next_record().await;
+        process.told.take(record);
+    }
+    if process.is_outside() && process.told.failed.is_none() {
+        let mut complaint = [0; COMPLAINT_MAX_BYTES];
+        let count = err.as_ref().unwrap_or(&out).try_read(&mut complaint).unwrap_or_default();
+        process.kill().await;
+        let complaint = complaint.get(..count).unwrap_or_default();
+        return Ok(PutUp::Not(NotPutUp::new(process.held, complaint).await));
     }
     let output: BoxStream<'static, (Stdio, Vec<u8>)> = match err {
         Some(err) => Box::pin(stream::select(pieces(Stdio::Out, out), pieces(Stdio::Err, err))),
         None => Box::pin(pieces(Stdio::Out, out)),
     };
-    let process = Box::new(OsTalk { control, told, reaper, held, keepers });
-    Ok(PutUp::Done(Talk { output, input: Box::new(OsInput(feed.into_sender())), process }))
+    let input = Box::new(OsInput(feed.into_sender()));
+    Ok(PutUp::Done(Talk { output, input, process: Box::new(process) }))
 }
 
 /// What comes through a pipe until its end.
@@ -78,43 +82,51 @@ struct OsTalk {
     keepers: Keepers,
 }
 
+impl OsTalk {
+    /// Whether bubblewrap is still at work, or failed.
+    fn is_outside(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| held.is_outside(&self.told))
+    }
+
+    /// Kills the tree and waits until it is gone.
+    async fn kill(&mut self) {
+        // Records come in order, so that an end of its own shows before the one by KILL.
+        self.control.kill();
+        while !self.told.is_over() {
+            match timeout(KILL_WAIT, self.control.next_record()).await {
+                Ok(record) => self.told.take(record),
+                Err(_) => break,
+            }
+        }
+        // What a supervisor that is gone, or hangs, has left.
+        if let Some(group) = self.keepers.group.as_ref().filter(|_| !self.told.is_gone) {
+            group.kill();
+        }
+        if let Some(session) = self.told.first.filter(|_| self.told.is_lost) {
+            blocking(move || sweep_session(session)).await;
+        }
+        // So that not even a zombie is left.
+        drop(timeout(REAP_WAIT, &mut self.reaper).await);
+    }
+}
+
 impl TalkProcess for OsTalk {
     fn end(self: Box<Self>) -> BoxFuture<'static, Result<Exit, Failure>> {
-        let Self { mut control, mut told, reaper, held, keepers } = *self;
+        let mut talk = *self;
         Box::pin(async move {
-            // Records come in order, so that an end of its own shows before the one by KILL.
-            control.kill();
-            while !told.is_over() {
-                match timeout(KILL_WAIT, control.next_record()).await {
-                    Ok(record) => told.take(record),
-                    Err(_) => break,
-                }
-            }
-            // What a supervisor that is gone, or hangs, has left.
-            if let Some(group) = keepers.group.as_ref().filter(|_| !told.is_gone) {
-                group.kill();
-            }
-            if let Some(session) = told.first.filter(|_| told.is_lost) {
-                blocking(move || sweep_session(session)).await;
-            }
-            // So that not even a zombie is left.
-            drop(timeout(REAP_WAIT, reaper).await);
-            let status = told.status().unwrap_or(Status::Signal(libc::SIGKILL));
+            talk.kill().await;
+            let status = talk.told.status().unwrap_or(Status::Signal(libc::SIGKILL));
             let is_own = status != Status::Signal(libc::SIGKILL);
-            if let Some(why) = held.as_ref().and_then(|held| held.refusal(&told)) {
-                return Err(why);
+            if let Some(why) = talk.held.as_ref().and_then(|held| held.refusal(&talk.told)) {
+                return Err(unused(talk.held, why).await);
             }
-            let confined = match held {
-                Some(held) => blocking(move || Some(held.end())).await,
-                None => None,
-            };
             Ok(Exit {
                 status,
                 reason: if is_own { StopReason::Itself } else { StopReason::Cancelled },
                 survivors: Vec::new(),
                 survivor_count: 0,
                 report: Vec::new(),
-                confined,
+                confined: ended(talk.held).await,
             })
         })
     }

@@ -3,12 +3,13 @@
 //! Only data: whether its code may run, what it registers and what it is lent is decided elsewhere. What other hosts
 //! write in it and haft doesn't know is no fault.
 
-use super::command::{JsRuntime, KeyLines, ManifestText};
+use super::command::{JsRuntime, KeyLines, ManifestText, Repeated};
 use crate::{
     catalogue::Problem,
     hooks::Hook,
     settings::{WrittenHooks, unread_hooks, written_hooks},
 };
+use haft_core::without_bom;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -116,7 +117,7 @@ fn other_names(key: &str) -> &'static [&'static str] {
 /// # Errors
 /// All that is wrong with it, each with its line and what would fix it.
 pub fn parse_extension(from: &ManifestText<'_>) -> Result<ExtensionManifest, Vec<Problem>> {
-    let root: Value = serde_json::from_str(from.text).map_err(|error| {
+    let root: Value = serde_json::from_str(without_bom(from.text)).map_err(|error| {
         let fix = "mend the JSON at this line".to_owned();
         vec![from.problem(error.line().max(1), format!("not valid JSON: {error}"), fix)]
     })?;
@@ -124,7 +125,9 @@ pub fn parse_extension(from: &ManifestText<'_>) -> Result<ExtensionManifest, Vec
         let fix = "write {\"name\": …, \"main\": …, \"activationEvents\": […]}".to_owned();
         return Err(vec![from.problem(1, "the manifest must be one JSON object".to_owned(), fix)]);
     };
-    let mut reader = Reader { from, root, lines: KeyLines::scan(from.text), faults: Vec::new() };
+    let lines = KeyLines::scan(from.text);
+    let faults = lines.repeated().iter().map(|key| from.repeated(key)).collect();
+    let mut reader = Reader { from, root, lines, faults };
     let manifest = reader.manifest();
     if reader.faults.is_empty() { Ok(manifest) } else { Err(reader.faults) }
 }
@@ -132,16 +135,22 @@ pub fn parse_extension(from: &ManifestText<'_>) -> Result<ExtensionManifest, Vec
 /// Reads the hooks of a file that a manifest names: by event, or all of them under `hooks`. For a file that
 /// can't be read stands one that never works, since it may have declared guards.
 pub fn hooks_of_file(from: &ManifestText<'_>) -> (Vec<Hook>, Vec<Problem>) {
-    let root: Value = match serde_json::from_str(from.text) {
+    let unread = |line: usize, text: String, fix: &str| {
+        let unread = unread_hooks(format!("{}:{line}", from.path), text.clone());
+        (vec![unread], vec![from.problem(line, text, fix.to_owned())])
+    };
+    let root: Value = match serde_json::from_str(without_bom(from.text)) {
         Ok(root) => root,
         Err(error) => {
-            let (line, text) = (error.line().max(1), format!("not valid JSON: {error}"));
-            let fix = "mend the JSON at this line".to_owned();
-            let unread = unread_hooks(format!("{}:{line}", from.path), text.clone());
-            return (vec![unread], vec![from.problem(line, text, fix)]);
+            let text = format!("not valid JSON: {error}");
+            return unread(error.line().max(1), text, "mend the JSON at this line");
         }
     };
     let lines = KeyLines::scan(from.text);
+    // What stands under the first of the two may be a guard.
+    if let Some(key) = lines.repeated().first() {
+        return unread(key.line, key.text(), Repeated::FIX);
+    }
     let (table, at) = root.get(HOOKS).map_or((&root, String::new()), |table| (table, format!("/{HOOKS}")));
     let written = WrittenHooks { table, path: from.path, owner: from.owner };
     written_hooks(&written, &|below| lines.line(&format!("{at}{below}")))
@@ -367,6 +376,8 @@ mod tests {
             ("pack", Some("main"), false)
         );
         assert_eq!(read(r#"{"commandTools": ["tools"]}"#).unwrap().main, None);
+        let marked = read("\u{feff}{\"name\": \"Marked\",\n\"hooks\": 3}").unwrap();
+        assert_eq!((marked.name.as_str(), marked.warnings[0].line), ("Marked", Some(2)));
     }
 
     #[test]
@@ -423,6 +434,7 @@ mod tests {
     fn a_file_of_hooks_has_them_bare_or_under_their_name() {
         for text in [
             "{\"Stop\": [\n{\"command\": \"./done.sh\"}]}",
+            "\u{feff}{\"Stop\": [\n{\"command\": \"./done.sh\"}]}",
             "{\"hooks\": {\"Stop\": [\n{\"command\": \"./done.sh\"}]}}",
         ] {
             let from =
@@ -431,17 +443,21 @@ mod tests {
             assert!(problems.is_empty(), "{problems:?}");
             assert_eq!(hooks[0].source.as_deref(), Some("pack/hooks.json:2"));
         }
-        let from =
-            ManifestText { text: "{\n,", folder: "pack", path: "pack/hooks.json", owner: "extension:pack" };
-        let (hooks, problems) = hooks_of_file(&from);
-        assert_eq!(problems[0].line, Some(2));
-        assert!(matches!(&hooks[..], [Hook { handler: Handler::Broken(_), .. }]), "{hooks:?}");
+        for text in ["{\n,", "{\"PreToolUse\": [{\"command\": \"./guard.sh\"}],\n\"PreToolUse\": []}"] {
+            let from =
+                ManifestText { text, folder: "pack", path: "pack/hooks.json", owner: "extension:pack" };
+            let (hooks, problems) = hooks_of_file(&from);
+            assert_eq!(problems[0].line, Some(2), "{text}");
+            assert!(matches!(&hooks[..], [Hook { handler: Handler::Broken(_), .. }]), "{hooks:?}");
+        }
     }
 
     #[test]
     fn faults_have_their_line() {
         for (text, line, says) in [
             ("{\n,}", 2, "not valid JSON"),
+            ("{\"hooks\": {},\n\"main\": \"a\",\n\"hooks\": {}}", 3, "\"hooks\" stands twice"),
+            ("{\"x\": {\"y\": 1,\n\"y\": 1}}", 2, "\"y\" stands twice"),
             ("[]", 1, "one JSON object"),
             ("{\n\"main\": 3}", 2, "\"main\" must be a string"),
             ("{\"name\": \"a\",\n\"permissions\": [1]}", 2, "list of strings"),

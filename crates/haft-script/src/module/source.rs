@@ -4,7 +4,7 @@ use crate::{
     endings::{SOURCE_ENDINGS, bare, ways},
     wire::{SourceFile, StrippedFile},
 };
-use haft_core::{ContentHasher, Entry, FailureKind, FileKind, Files, PathArg, RealPath};
+use haft_core::{ContentHasher, Entry, FailureKind, FileKind, Files, PathArg, RealPath, without_bom};
 use std::sync::{Arc, OnceLock};
 
 /// The longest file.
@@ -189,7 +189,7 @@ fn read(files: &dyn Files, at: &RealPath) -> Result<String, String> {
         return Err(format!("{at} is longer than 1 MiB"));
     }
     let text = String::from_utf8(bytes).map_err(|error| format!("{at} is not UTF-8: {error}"))?;
-    Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned))
+    Ok(without_bom(&text).to_owned())
 }
 
 /// A folder of source being read.

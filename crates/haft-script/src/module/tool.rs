@@ -431,44 +431,20 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
     use crate::wire::SourceFile;
-    use haft_core::{Cancel, Command, Exit, Processes, Stdio, Talk};
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    /// A host that starts nothing, and counts how often it should.
-    #[derive(Default)]
-    struct Counting(AtomicUsize);
-
-    impl Processes for Counting {
-        fn locate(&self, _: &str) -> Option<String> {
-            None
-        }
-
-        fn run<'a>(
-            &'a self,
-            _: Command,
-            _: &'a Cancel,
-            _: &'a mut (dyn FnMut(Stdio, &[u8]) + Send),
-        ) -> BoxFuture<'a, Result<Exit, Failure>> {
-            Box::pin(std::future::ready(Err(Failure::internal("nothing runs here"))))
-        }
-
-        fn talk(&self, _: Command) -> BoxFuture<'_, Result<Talk, Failure>> {
-            self.0.fetch_add(1, Ordering::SeqCst);
-            Box::pin(std::future::ready(Err(Failure::internal("nothing is talked with here"))))
-        }
-    }
+    use haft_core::Processes;
+    use haft_test::NoProcesses;
 
     #[tokio::test]
     async fn an_input_is_asked_about_once_however_often_it_is_bound() {
-        let host = Arc::new(Counting::default());
-        let processes: Arc<dyn Processes> = Arc::<Counting>::clone(&host);
+        let host = Arc::new(NoProcesses::default());
+        let processes: Arc<dyn Processes> = Arc::<NoProcesses>::clone(&host);
         let engine = Arc::new(Engine::new(processes, vec!["x".to_owned()], 1 << 20));
         let file = SourceFile { path: "picky.ts".to_owned(), text: String::new() };
         let module = ScriptModule::new("picky", "t/picky.ts".to_owned(), (file.path.clone(), vec![file]));
         let functions = BTreeSet::from(["execute".to_owned(), "checkPermissions".to_owned()]);
         let declared = ModuleTool { spec: Spec::new("picky", "d"), name: "picky".to_owned(), functions };
         let tool = Arc::new(ScriptTool::new(&engine, &Arc::new(module), declared));
-        let asked = || host.0.load(Ordering::SeqCst);
+        let asked = || host.asked();
 
         let input = Arc::new(json!({"n": 1}));
         Arc::clone(&tool).consult(Arc::clone(&input)).expect("it has a word of its own").await;
@@ -493,7 +469,7 @@ mod tests {
 
     #[test]
     fn a_tool_without_a_word_of_its_own_is_not_waited_for() {
-        let engine = Arc::new(Engine::new(Arc::new(Counting::default()), Vec::new(), 1 << 20));
+        let engine = Arc::new(Engine::new(Arc::new(NoProcesses::default()), Vec::new(), 1 << 20));
         let module =
             Arc::new(ScriptModule::new("plain", "t/plain.ts".to_owned(), (String::new(), Vec::new())));
         let functions = BTreeSet::from(["execute".to_owned()]);

@@ -1,6 +1,7 @@
 //! What the manifests of JavaScript and Python projects say; pure.
 
 use super::plan::Manager;
+use haft_core::without_bom;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -20,8 +21,7 @@ impl Package {
     /// # Errors
     /// What is wrong with it where it isn't JSON, with its line and column.
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        let value: Value =
-            serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| error.to_string())?;
+        let value: Value = serde_json::from_str(without_bom(text)).map_err(|error| error.to_string())?;
         let scripts = value.get("scripts").and_then(Value::as_object).into_iter().flatten();
         let is_real = |script: &Value| script.as_str().is_some_and(|script| !script.contains(NO_TESTS));
         let scripts = scripts.filter(|(_, script)| is_real(script)).map(|(name, _)| name.clone()).collect();

@@ -1,6 +1,7 @@
 //! What a project's files say of a package; pure.
 
 use super::{ground::Kept, manager::Manager, name::plain};
+use haft_core::without_bom;
 use serde_json::Value;
 
 /// A package as it stands in a project.
@@ -28,10 +29,11 @@ pub(super) fn standing(manager: Manager, name: &str, kept: &Kept) -> Standing {
             ..in_cargo(name, &text("Cargo.toml"))
         },
         Manager::Npm | Manager::Pnpm | Manager::Yarn => {
-            let manifest: Value = serde_json::from_str(&text("package.json")).unwrap_or_default();
+            let manifest: Value =
+                serde_json::from_str(without_bom(&text("package.json"))).unwrap_or_default();
             let sections = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
             let wanted = sections.iter().find_map(|section| manifest.get(section)?.get(name)?.as_str());
-            let own: Value = serde_json::from_str(&text(&installed(name))).unwrap_or_default();
+            let own: Value = serde_json::from_str(without_bom(&text(&installed(name)))).unwrap_or_default();
             Standing {
                 is_listed: wanted.is_some(),
                 wanted: wanted.map(str::to_owned),

@@ -22,6 +22,8 @@ const HOOKS_MAX: usize = 100;
 const HOOK_FILES_MAX: usize = 20;
 /// How many skills one extension has, and how many folders of them are looked into.
 const SKILLS_MAX: usize = 50;
+/// How many entries of a folder of skills are looked at.
+const ENTRIES_MAX: usize = SKILLS_MAX * 2;
 
 /// What an extension is known again by.
 #[derive(Default)]
@@ -114,7 +116,15 @@ impl One<'_> {
             problems.push(problem(self.owner, (read.path.clone(), text, fix)));
         }
         for named in read.manifest.skills.iter().take(SKILLS_MAX) {
-            let folders = self.skill_folders(&path_below(&read.folder, named));
+            let (folders, left_out) = self.skill_folders(&path_below(&read.folder, named));
+            if left_out > 0 {
+                let text = format!(
+                    "\"{named}\" has more than {ENTRIES_MAX} entries; {left_out} of them aren't looked at for skills"
+                );
+                let fix =
+                    "keep nothing but skills there, or put some into another folder that \"skills\" names";
+                problems.push(problem(self.owner, (read.path.clone(), text, fix)));
+            }
             if folders.is_empty() {
                 let text = format!("there is no skill in \"{named}\"");
                 let fix = format!("put a {SKILL_FILE} into it, or take it out of \"skills\"");
@@ -142,19 +152,20 @@ impl One<'_> {
         skills
     }
 
-    /// The folder itself where it is a skill, else those in it that are.
-    fn skill_folders(&self, at: &RealPath) -> Vec<RealPath> {
-        let Ok(folder) = self.files.resolve(&PathArg(at.absolute())) else { return Vec::new() };
+    /// The folder itself where it is a skill, else those in it that are; and how many entries of it aren't looked at.
+    fn skill_folders(&self, at: &RealPath) -> (Vec<RealPath>, u64) {
+        let Ok(folder) = self.files.resolve(&PathArg(at.absolute())) else { return (Vec::new(), 0) };
         let is_skill = |folder: &RealPath| {
             let at = self.files.resolve(&PathArg(folder.join(SKILL_FILE).absolute()));
             at.is_ok_and(|at| self.files.peek(&at).is_some())
         };
         if is_skill(&folder) {
-            return vec![folder];
+            return (vec![folder], 0);
         }
-        let listing = self.files.list(&folder, SKILLS_MAX * 2).unwrap_or_default();
+        let listing = self.files.list(&folder, ENTRIES_MAX).unwrap_or_default();
         let inside = listing.entries.into_iter().map(|entry| entry.path);
-        inside.filter(|path| !path.file_name().starts_with('.') && is_skill(path)).collect()
+        let skills = inside.filter(|path| !path.file_name().starts_with('.') && is_skill(path)).collect();
+        (skills, listing.left_out)
     }
 
     /// One skill.

@@ -11,6 +11,7 @@ pub use hooks::{HookFate, ImportedHook};
 pub use rules::ImportedRule;
 
 use super::{Additions, Place, Scope, SettingsSource};
+use haft_core::without_bom;
 use haft_policy::{Action, Mode};
 use serde_json::{Map, Value};
 
@@ -60,8 +61,7 @@ impl Imported {
     /// The text is no JSON object.
     pub fn claude_code(source: &SettingsSource, place: &Place) -> Result<Self, ImportError> {
         let fault = |line: usize, message: String| ImportError { path: source.path.clone(), line, message };
-        let text = source.text.trim_start_matches('\u{feff}');
-        let read: Value = serde_json::from_str(text)
+        let read: Value = serde_json::from_str(without_bom(&source.text))
             .map_err(|error| fault(error.line().max(1), format!("not valid JSON: {error}")))?;
         let Value::Object(root) = read else {
             return Err(fault(1, "settings have to be a JSON object".to_owned()));

@@ -13,6 +13,7 @@ use crate::{
     catalogue::Problem,
     settings::{Origin, Place, SettingsSource},
 };
+use haft_core::without_bom;
 use launch::{Unfit, launch};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -97,7 +98,7 @@ pub fn server_list(source: &SettingsSource, form: ServerListForm, place: &Place)
     let mut list = List { source, place, found: ForeignServers::default() };
     let read = match form {
         ServerListForm::Json => {
-            let plain = without_comments(source.text.trim_start_matches('\u{feff}'));
+            let plain = without_comments(without_bom(&source.text));
             serde_json::from_str::<Value>(&plain).map_err(|error| (error.line().max(1), error.to_string()))
         }
         ServerListForm::Toml => toml::from_str::<Value>(&source.text).map_err(|error| {

@@ -6,7 +6,7 @@ use super::{
     parse,
 };
 use crate::catalogue::Problem;
-use haft_core::{Failure, FailureKind, FileKind, Files, PathArg, RealPath};
+use haft_core::{Failure, FailureKind, FileKind, Files, PathArg, RealPath, without_bom};
 use std::sync::Arc;
 
 /// The longest manifest.
@@ -160,7 +160,7 @@ fn read_manifest(files: &dyn Files, folder: &RealPath) -> Result<Option<String>,
         return Err("the manifest is longer than 1 MiB".to_owned());
     }
     let text = String::from_utf8(bytes).map_err(|error| format!("the manifest is not UTF-8: {error}"))?;
-    Ok(Some(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned)))
+    Ok(Some(without_bom(&text).to_owned()))
 }
 
 /// Whether the program in the folder that the command starts is there and can be executed; of a module, its main file.

@@ -105,6 +105,12 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Finds fault with each key that its object has already.
+    pub(super) fn refuse_repeated(&mut self) {
+        let repeated = self.lines.repeated().iter().map(|key| self.from.repeated(key));
+        self.faults.extend(repeated);
+    }
+
     pub(super) fn line(&self, pointer: &str) -> usize {
         self.lines.line(pointer)
     }

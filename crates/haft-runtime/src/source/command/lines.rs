@@ -1,7 +1,10 @@
 //! Where keys stand in a JSON text, so that a problem can name its line.
 
-use std::collections::BTreeMap;
+use haft_core::without_bom;
+use std::collections::{BTreeMap, BTreeSet};
 
+/// How many keys that are repeated are named of one text.
+const REPEATED_MAX: usize = 20;
 /// How much of pointers is kept of one text, all together.
 const POINTERS_MAX_BYTES: usize = 4 * 1024 * 1024;
 
@@ -9,15 +12,39 @@ const POINTERS_MAX_BYTES: usize = 4 * 1024 * 1024;
 #[derive(Debug, Default)]
 pub(in crate::source) struct KeyLines {
     lines: BTreeMap<String, usize>,
+    repeated: Vec<Repeated>,
+}
+
+/// A key that its object has already. Readers of JSON differ in which of the two they take, and none says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::source) struct Repeated {
+    key: String,
+    /// Where it stands again.
+    pub(in crate::source) line: usize,
+}
+
+impl Repeated {
+    /// What would fix it.
+    pub(in crate::source) const FIX: &str = "keep one of them";
+
+    /// What is wrong.
+    pub(in crate::source) fn text(&self) -> String {
+        format!("\"{}\" stands twice in one object, and only one of the two would count", self.key)
+    }
 }
 
 impl KeyLines {
     /// Looks through a text that is valid JSON; in any other the keys up to the fault are found.
     pub(in crate::source) fn scan(text: &str) -> Self {
-        let (path, found) = (String::new(), Self::default());
+        let (text, path, found) = (without_bom(text), String::new(), Self::default());
         let mut scanner = Scanner { text, at: 0, line: 1, path, room: POINTERS_MAX_BYTES, found };
         scanner.value();
         scanner.found
+    }
+
+    /// The keys that their object has already, at most 20 of them.
+    pub(in crate::source) fn repeated(&self) -> &[Repeated] {
+        &self.repeated
     }
 
     /// The line of a key, else of the nearest key around it, else the first.
@@ -61,6 +88,7 @@ impl Scanner<'_> {
 
     fn object(&mut self) {
         self.at += 1;
+        let mut seen = BTreeSet::new();
         while self.peek() == Some(b'"') {
             let line = self.line;
             let key = self.string();
@@ -69,6 +97,11 @@ impl Scanner<'_> {
             }
             self.at += 1;
             self.inside(&key, line);
+            if seen.contains(&key) {
+                self.repeat(key, line);
+            } else {
+                seen.insert(key);
+            }
             if self.peek() == Some(b',') {
                 self.at += 1;
             }
@@ -104,6 +137,12 @@ impl Scanner<'_> {
         }
         self.value();
         self.path.truncate(outer);
+    }
+
+    fn repeat(&mut self, key: String, line: usize) {
+        if self.found.repeated.len() < REPEATED_MAX {
+            self.found.repeated.push(Repeated { key, line });
+        }
     }
 
     fn close(&mut self, end: u8) {
@@ -175,6 +214,16 @@ mod tests {
         for (pointer, line) in cases {
             assert_eq!(lines.line(pointer), line, "{pointer}");
         }
+    }
+
+    #[test]
+    fn a_key_that_its_object_has_already_is_named_with_its_line() {
+        let text = "\u{feff}{\"a\": {\"x\": 1,\n\"b\": [{\"b\": 1}, {\"b\": 2}]},\n\"a/x\": 1, \"x\": 2,\n\"\\u0061\": 3}";
+        let lines = KeyLines::scan(text);
+        assert_eq!(lines.repeated(), [Repeated { key: "a".to_owned(), line: 4 }]);
+        assert_eq!(lines.line("/a/b"), 2);
+        let many = format!("{{{}}}", vec!["\"k\": 0"; 100].join(","));
+        assert_eq!(KeyLines::scan(&many).repeated().len(), REPEATED_MAX);
     }
 
     #[test]

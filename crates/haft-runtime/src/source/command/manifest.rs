@@ -5,9 +5,10 @@ use super::{
     declaration::{check_output_schema, read_spec},
     declared::LIKE_NONE,
     fields::Fields,
+    lines::Repeated,
 };
 use crate::catalogue::Problem;
-use haft_core::{NAME_MAX_CHARS, Spec, ToolName};
+use haft_core::{NAME_MAX_CHARS, Spec, ToolName, without_bom};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -29,6 +30,11 @@ pub struct ManifestText<'a> {
 impl ManifestText<'_> {
     pub(in crate::source) fn problem(&self, line: usize, text: String, fix: String) -> Problem {
         Problem::at_line(self.owner, self.path, line, text, fix)
+    }
+
+    /// A key that its object has already.
+    pub(in crate::source) fn repeated(&self, key: &Repeated) -> Problem {
+        self.problem(key.line, key.text(), Repeated::FIX.to_owned())
     }
 }
 
@@ -67,7 +73,7 @@ pub struct Manifest {
 /// # Errors
 /// All that is wrong with it, each with its line and what would fix it.
 pub fn parse(from: &ManifestText<'_>) -> Result<Manifest, Vec<Problem>> {
-    let root: Value = serde_json::from_str(from.text).map_err(|error| {
+    let root: Value = serde_json::from_str(without_bom(from.text)).map_err(|error| {
         let fix =
             "mend the JSON at this line; names and texts stand in double quotes, and no comma ends a list";
         vec![from.problem(error.line().max(1), format!("not valid JSON: {error}"), fix.to_owned())]
@@ -77,6 +83,7 @@ pub fn parse(from: &ManifestText<'_>) -> Result<Manifest, Vec<Problem>> {
         return Err(vec![from.problem(1, "the manifest must be one JSON object".to_owned(), fix.to_owned())]);
     }
     let mut fields = Fields::new(from, root);
+    fields.refuse_repeated();
     let name = read_name(&mut fields, from.folder);
     read(fields, &name)
 }
@@ -217,7 +224,7 @@ mod tests {
     }
 
     /// A manifest (or fields for one that is good otherwise), the line of its fault, what is said, what would fix it.
-    const FAULTS: [(&str, usize, &str, &str); 29] = [
+    const FAULTS: [(&str, usize, &str, &str); 30] = [
         ("{\n\"name\": \"word-stats\",\n}", 3, "not valid JSON", "mend the JSON"),
         ("[]", 1, "one JSON object", "\"command\""),
         (r#"{"description":"d","command":"x"}"#, 1, "\"name\" is missing", "\"word-stats\""),
@@ -243,6 +250,7 @@ mod tests {
         ("\"inputSchema\": {\n\"type\": \"string\"}", 6, "its root must have", "JSON Schema"),
         (r#""parameters": []"#, 5, "\"parameters\" can't be used", "JSON Schema"),
         (r#""outputSchema": {"type": 3}, "output": "json""#, 5, "Invalid outputSchema", "JSON Schema"),
+        ("\"readOnly\": true,\n\"readOnly\": false", 6, "\"readOnly\" stands twice", "keep one of them"),
         (r#""readOnly": "yes""#, 5, "\"readOnly\" can't be used", "true or false"),
         ("\"policy\": {\n\"readOnly\": true}, \"readOnly\": false", 6, "say different things", "keep one"),
         (r#""policy": 1"#, 5, "\"policy\" must be an object", "readOnly"),

@@ -29,7 +29,7 @@ pub use discover::{CommandRoot, Loaded, load, load_folder};
 pub use folders::CommandFolders;
 pub use hosted::{Hosted, JsRuntime};
 pub use hosted_tools::HostedTools;
-pub(super) use lines::KeyLines;
+pub(super) use lines::{KeyLines, Repeated};
 pub use manifest::{Manifest, ManifestText, OutputForm, parse};
 pub use template::{
     Language, TemplateError, TemplateFile, check_name, extension_template, template, typescript_template,

@@ -3,6 +3,8 @@
 //! As much of YAML as such files hold in practice: plain and quoted values, and texts on the lines below their key. What
 //! has more to it (lists, tables) is passed over.
 
+use haft_core::without_bom;
+
 /// The line around it.
 const FENCE: &str = "---";
 /// How many lines of it are read.
@@ -22,7 +24,7 @@ impl<'t> FrontMatter<'t> {
     /// # Errors
     /// There is none, or it has no end.
     pub(super) fn read(text: &'t str) -> Result<Self, String> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let text = without_bom(text);
         let mut lines = text.split_inclusive('\n');
         let first = lines.next().unwrap_or_default();
         if first.trim_end() != FENCE {

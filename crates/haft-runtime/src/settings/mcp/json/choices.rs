@@ -8,6 +8,7 @@ use crate::{
     catalogue::Problem,
     settings::{Place, SettingsSource},
 };
+use haft_core::without_bom;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -28,7 +29,7 @@ pub fn switched_off(source: &SettingsSource, place: &Place) -> Result<BTreeSet<S
         text: format!("which servers of .mcp.json it switches off isn't known: {why}"),
         fix: "mend the file".to_owned(),
     };
-    let plain = without_comments(source.text.trim_start_matches('\u{feff}'));
+    let plain = without_comments(without_bom(&source.text));
     let read: Value =
         serde_json::from_str(&plain).map_err(|error| problem(error.line().max(1), &error.to_string()))?;
     let Value::Object(root) = read else {
