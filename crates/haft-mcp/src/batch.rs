@@ -114,7 +114,7 @@ pub(crate) fn take(
 }
 
 /// Reads one message of a batch; the error is what becomes of one that has no place there.
-fn part<'a>(text: &'a str, era: impl Fn(&Frame<'_>) -> Result<Era, Fault>) -> Result<Frame<'a>, Heard> {
+fn part(text: &str, era: impl Fn(&Frame<'_>) -> Result<Era, Fault>) -> Result<Frame<'_>, Heard> {
     if text.starts_with('[') {
         let why = "this is an array within an array; put its messages beside the others of the batch";
         return Err(Heard::Fault { raw_id: None, fault: Fault::invalid_request(why) });

@@ -7,7 +7,7 @@ use haft_core::Failure;
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Component, Path, PathBuf},
     sync::OnceLock,
     time::SystemTime,
@@ -32,14 +32,14 @@ pub(crate) fn make_folders(path: &Path) -> Result<(), Failure> {
 pub struct OsState {
     /// The absolute folder; it is made at the first write.
     pub root: PathBuf,
-    /// Whether times tell what was written there.
-    tells_times: OnceLock<bool>,
+    /// Where times tell what was written there, the device.
+    own_device: OnceLock<Option<u64>>,
 }
 
 impl OsState {
     /// The state in a folder.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), tells_times: OnceLock::new() }
+        Self { root: root.into(), own_device: OnceLock::new() }
     }
 
     /// Where a name lies.
@@ -146,22 +146,16 @@ impl OsState {
         Ok(Spill { path, file, bytes })
     }
 
-    /// Whether the times and the number of what is at a path, or would be, tell whether it was written: where only this
-    /// machine writes. Elsewhere what others wrote is seen late, other than by opening the file. A folder in this one may
-    /// be a mount of its own, or a link, so that it is asked where the file itself lies.
-    pub(crate) fn tells_times_at(&self, path: &Path) -> bool {
-        let mut below = path.ancestors().take_while(|at| at.starts_with(&self.root));
-        self.tells_times() && below.find_map(is_local) == Some(true)
-    }
-
-    /// The same of the folder as a whole, which spares those on a network's file system the other look.
-    fn tells_times(&self) -> bool {
-        if let Some(known) = self.tells_times.get() {
+    /// The device on which the times and the number of a file tell whether it was written: the folder's own, where only
+    /// this machine writes to it. Elsewhere what others wrote is seen late, other than by opening the file; so it may be
+    /// on another device, if a folder in this one is a mount or a link.
+    pub(crate) fn own_device(&self) -> Option<u64> {
+        if let Some(known) = self.own_device.get() {
             return *known;
         }
         // A folder that isn't there yet is looked at again.
-        let Some(is_local) = is_local(&self.root) else { return false };
-        *self.tells_times.get_or_init(|| is_local)
+        let (is_local, meta) = (is_local(&self.root)?, fs::metadata(&self.root).ok()?);
+        *self.own_device.get_or_init(|| is_local.then(|| meta.dev()))
     }
 
     /// A path whose folder is there.

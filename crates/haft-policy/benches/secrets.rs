@@ -5,6 +5,7 @@
 
 use divan::counter::BytesCount;
 use haft_policy::secrets::Detector;
+use std::fmt::Write;
 
 /// The length of the long text.
 const LONG_BYTES: usize = 1024 * 1024;
@@ -21,9 +22,11 @@ fn output(bytes: usize) -> Vec<u8> {
     let mut number = 0_usize;
     while text.len() < bytes {
         let (unit, took) = (number * 7919 % 1_000, number * 31 % 97);
-        text.push_str(&format!(
-            "[{number}/90000] Compiling src/parser/unit_{unit}.rs: 3 functions, 0 warnings, took {took} ms\n"
-        ));
+        writeln!(
+            text,
+            "[{number}/90000] Compiling src/parser/unit_{unit}.rs: 3 functions, 0 warnings, took {took} ms"
+        )
+        .unwrap();
         number += 1;
     }
     text.truncate(bytes);
