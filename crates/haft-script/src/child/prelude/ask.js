@@ -1,8 +1,10 @@
 // Asking haft: each a line out and an answer in, tools among it.
 
 let nextAsk = 1, open = 0, atOnce = 8, ended = false;
-const asked = create(null);
-let queue = [];
+// All that waits for an answer or for its turn, by its number, the oldest first.
+const asked = new Map();
+// What waits for its turn: each knows who comes after it, so that nobody pays for how many there are.
+let firstQueued = null, lastQueued = null, queued = 0;
 
 class ToolError extends Error {
   constructor(message) {
@@ -22,11 +24,27 @@ function ask(call, what, name, input) {
     ',"input":' + encoded(input, "the input of " + what);
   const error = new ToolError("");
   return new Promise((resolve, reject) => {
-    const entry = { id: nextAsk++, call, text, resolve, reject, error };
-    asked[entry.id] = entry;
-    if (open >= atOnce) queue[queue.length] = entry;
+    const entry = { id: nextAsk++, call, text, resolve, reject, error, next: null };
+    mapSet(asked, entry.id, entry);
+    if (open >= atOnce) enqueue(entry);
     else start(entry);
   });
+}
+
+function enqueue(entry) {
+  if (lastQueued === null) firstQueued = entry;
+  else lastQueued.next = entry;
+  lastQueued = entry;
+  queued++;
+}
+
+function dequeue() {
+  const entry = firstQueued;
+  firstQueued = entry.next;
+  if (firstQueued === null) lastQueued = null;
+  entry.next = null;
+  queued--;
+  return entry;
 }
 
 function start(entry) {
@@ -34,22 +52,16 @@ function start(entry) {
   const why = send('{"say":"ask","id":' + entry.id + "," + entry.text + "}");
   if (why === "") return;
   open--;
-  delete asked[entry.id];
+  mapDelete(asked, entry.id);
   refused(entry, "the input is " + why);
 }
 
 function answer(order) {
-  const entry = asked[order.id];
+  const entry = mapGet(asked, order.id);
   if (entry === undefined) return;
-  delete asked[order.id];
+  mapDelete(asked, order.id);
   open--;
-  while (queue.length > 0 && open < atOnce) {
-    const next = queue[0];
-    const left = [];
-    for (let at = 1; at < queue.length; at++) left[at - 1] = queue[at];
-    queue = left;
-    start(next);
-  }
+  while (firstQueued !== null && open < atOnce) start(dequeue());
   if (order.error === undefined || order.error === null) return entry.resolve(order.value);
   const { error } = entry;
   error.tool = order.error.tool === null ? undefined : order.error.tool;
