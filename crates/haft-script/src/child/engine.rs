@@ -2,7 +2,8 @@
 
 use super::{
     AROUND_MODULES, AROUND_SCRIPTS,
-    line::{self, Incoming, Stopper},
+    intake::{Incoming, Intake},
+    line,
     modules::ModuleFiles,
     place::Places,
     strip, url,
@@ -19,7 +20,6 @@ use std::{
     fmt::Write as _,
     iter,
     rc::Rc,
-    sync::mpsc::{Receiver, RecvTimeoutError},
     time::{Duration, Instant},
 };
 
@@ -44,7 +44,7 @@ pub(super) struct Engine {
     context: Context,
     kit: Kit,
     around: Around,
-    stopper: Stopper,
+    intake: Rc<Intake>,
     memory_bytes: usize,
 }
 
@@ -95,12 +95,13 @@ impl Engine {
     ///
     /// # Errors
     /// There is no memory for it.
-    pub(super) fn new(memory_bytes: usize, stopper: &Stopper, random: Random) -> rquickjs::Result<Self> {
+    pub(super) fn new(memory_bytes: usize, intake: Intake, random: Random) -> rquickjs::Result<Self> {
         let runtime = Runtime::new()?;
         runtime.set_memory_limit(memory_bytes);
         runtime.set_max_stack_size(STACK_MAX_BYTES);
-        let due = stopper.clone();
-        runtime.set_interrupt_handler(Some(Box::new(move || due.is_due())));
+        let intake = Rc::new(intake);
+        let looking = Rc::clone(&intake);
+        runtime.set_interrupt_handler(Some(Box::new(move || looking.is_stop_due())));
         let context = Context::full(&runtime)?;
         let no_memory =
             format!("out of memory ({} MiB are the most): keep less at a time", memory_bytes.div_euclid(MIB));
@@ -114,14 +115,14 @@ impl Engine {
             }
         });
         runtime.set_host_promise_rejection_tracker(Some(tracker));
-        Ok(Self { runtime, context, kit, around, stopper: stopper.clone(), memory_bytes })
+        Ok(Self { runtime, context, kit, around, intake, memory_bytes })
     }
 
-    /// Does what it is told until nothing more is said.
-    pub(super) fn serve(&self, orders: &Receiver<Incoming>) {
+    /// Does what it is told until it is to stop.
+    pub(super) fn serve(&self) {
         loop {
             self.run_jobs();
-            if self.stopper.was_asked() {
+            if self.intake.was_stop_asked() {
                 self.tell(&self.kit.stopped);
                 return;
             }
@@ -133,13 +134,11 @@ impl Engine {
                 continue;
             }
             let next = match u64::try_from(wait) {
-                Ok(ms) => orders.recv_timeout(Duration::from_millis(ms)),
-                Err(_) => orders.recv().map_err(RecvTimeoutError::from),
+                Ok(ms) => self.intake.wait_for(Duration::from_millis(ms)),
+                Err(_) => Some(self.intake.wait()),
             };
-            match next {
-                Ok(incoming) => self.take(incoming),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+            if let Some(incoming) = next {
+                self.take(incoming);
             }
         }
     }
@@ -233,7 +232,7 @@ impl Engine {
     fn run_jobs(&self) {
         loop {
             match self.runtime.execute_pending_job() {
-                Ok(true) if !self.stopper.was_asked() => {}
+                Ok(true) if !self.intake.was_stop_asked() => {}
                 Ok(_) => return,
                 Err(exception) => {
                     exception.0.with(|ctx| self.report(&ctx, Err(rquickjs::Error::Exception)));

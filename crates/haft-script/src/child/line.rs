@@ -1,87 +1,13 @@
-//! The lines between haft and the child: what goes out whole, and what comes in on a thread of its own.
+//! The lines that the child says: each goes out whole, or not at all.
 
-use crate::wire::{LINE_MAX_BYTES, Order};
-use serde::Deserialize;
+use crate::wire::LINE_MAX_BYTES;
 use std::{
     borrow::Cow,
-    io::{self, BufRead as _, Read as _, Write as _},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-        mpsc::SyncSender,
-    },
+    io::{self, Write as _},
 };
 
 /// How many lists and objects may lie in one another: who reads the line takes few more.
 const DEPTH_MAX: usize = 100;
-/// A longer order isn't one.
-const ORDER_MAX_BYTES: u64 = 64 << 20;
-
-/// What interrupts the engine, once.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Stopper {
-    is_due: Arc<AtomicBool>,
-    was_asked: Arc<AtomicBool>,
-}
-
-impl Stopper {
-    fn ask(&self) {
-        self.was_asked.store(true, Ordering::Release);
-        self.is_due.store(true, Ordering::Release);
-    }
-
-    /// Whether to interrupt now; true once.
-    pub(super) fn is_due(&self) -> bool {
-        self.is_due.swap(false, Ordering::AcqRel)
-    }
-
-    /// Whether a stop was asked for at any time.
-    pub(super) fn was_asked(&self) -> bool {
-        self.was_asked.load(Ordering::Acquire)
-    }
-}
-
-/// What came in.
-#[derive(Debug)]
-pub(super) enum Incoming {
-    /// For the engine.
-    Order(Box<Order>),
-    /// For what stands around the script, as it came.
-    Raw(String),
-}
-
-#[derive(Deserialize)]
-struct Head {
-    #[serde(rename = "do")]
-    what: String,
-}
-
-/// Reads orders until there are no more: then haft is gone, and so is the child.
-pub(super) fn listen(orders: &SyncSender<Incoming>, stopper: &Stopper) -> ! {
-    let mut input = io::stdin().lock();
-    loop {
-        let mut line = String::new();
-        let read = input.by_ref().take(ORDER_MAX_BYTES).read_line(&mut line);
-        if !matches!(read, Ok(count) if count > 0) {
-            std::process::exit(0);
-        }
-        let Ok(head) = serde_json::from_str::<Head>(&line) else { std::process::exit(3) };
-        let incoming = match head.what.as_str() {
-            "stop" => {
-                stopper.ask();
-                Incoming::Order(Box::new(Order::Stop))
-            }
-            "run" | "save" | "load" => match serde_json::from_str(&line) {
-                Ok(order) => Incoming::Order(Box::new(order)),
-                Err(_) => std::process::exit(3),
-            },
-            _ => Incoming::Raw(line),
-        };
-        if orders.send(incoming).is_err() {
-            std::process::exit(0);
-        }
-    }
-}
 
 /// Says one line of the script's; gives why not, and nothing where it did.
 pub(super) fn offer(line: &str) -> &'static str {
