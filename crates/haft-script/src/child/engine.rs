@@ -145,8 +145,9 @@ impl Engine {
 
     fn take(&self, incoming: Incoming) {
         match incoming {
-            Incoming::Raw(text) => self.context.with(|ctx| {
-                let done = call(&ctx, &self.kit.receive, (text,));
+            Incoming::Raw(line) => self.context.with(|ctx| {
+                let order = ctx.json_parse(line);
+                let done = order.and_then(|order| call(&ctx, &self.kit.receive, (order,)));
                 self.report(&ctx, done);
             }),
             Incoming::Order(order) => match *order {

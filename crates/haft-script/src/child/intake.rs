@@ -20,6 +20,8 @@ const ORDERS_WAITING: usize = 8;
 const PIECE_BYTES: usize = 64 * 1024;
 /// At most so often a look is taken at what came in while a script runs.
 const LOOK_TIME: Duration = Duration::from_millis(1);
+/// How the orders begin that most are: more of them needn't be known before the engine reads them.
+const ANSWER: &[u8] = br#"{"do":"answer","#;
 /// The exit of a child that was told what isn't in the language.
 const NOT_UNDERSTOOD_EXIT: i32 = 3;
 
@@ -32,7 +34,7 @@ pub(super) enum Incoming {
     /// For the engine.
     Order(Box<Order>),
     /// For what stands around the script, as it came.
-    Raw(String),
+    Raw(Vec<u8>),
 }
 
 /// Standard input as orders. Where it has ended haft is gone, and so is the child.
@@ -180,11 +182,13 @@ struct Head {
 }
 
 fn understood(line: Vec<u8>) -> Result<Incoming, NotUnderstood> {
-    let line = String::from_utf8(line).map_err(|_| NotUnderstood)?;
-    let head: Head = serde_json::from_str(&line).map_err(|_| NotUnderstood)?;
+    if line.starts_with(ANSWER) {
+        return Ok(Incoming::Raw(line));
+    }
+    let head: Head = serde_json::from_slice(&line).map_err(|_| NotUnderstood)?;
     match head.what.as_str() {
         "run" | "save" | "load" | "stop" => {
-            let order = serde_json::from_str(&line).map_err(|_| NotUnderstood)?;
+            let order = serde_json::from_slice(&line).map_err(|_| NotUnderstood)?;
             Ok(Incoming::Order(Box::new(order)))
         }
         _ => Ok(Incoming::Raw(line)),
@@ -197,7 +201,7 @@ mod tests {
 
     fn raw(lines: &mut Lines) -> Option<String> {
         match lines.waiting.pop_front()? {
-            Incoming::Raw(text) => Some(text),
+            Incoming::Raw(line) => Some(String::from_utf8(line).unwrap()),
             Incoming::Order(order) => panic!("{order:?}"),
         }
     }
@@ -214,6 +218,12 @@ mod tests {
             assert_eq!(raw(&mut lines).unwrap(), "{\"do\":\"end\"}\n");
             assert!(lines.waiting.is_empty() && lines.begun.is_empty());
         }
+    }
+
+    #[test]
+    fn answers_are_known_by_how_they_begin() {
+        let answer = serde_json::to_vec(&Order::answer(1, Ok(1.into()))).unwrap();
+        assert!(answer.starts_with(ANSWER));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 // What haft says, and what the engine and modules are handed.
 
-function receive(text) {
-  const order = parse(text);
+function receive(order) {
   switch (order.do) {
     case "answer": return answer(order);
     case "end": ended = true; return undefined;
