@@ -74,33 +74,38 @@ function refused({ error, reject }, text) {
   reject(error);
 }
 
+/** What asking for a part of a name and calling come to. One for all names: `this` has whose call it is, and the parts so
+ * far. */
+const toolTraps = freeze({
+  __proto__: null,
+  get(_, key) {
+    const { call, path } = this;
+    if (typeof key !== "string" || key === "then" || key === "toJSON") return undefined;
+    if (path.length === 0 && key === "$search") return (query) => ask(call, "search", [], String(query));
+    if (path.length === 0 && key === "$read") {
+      return (path) => then(ask(call, "readFile", [], { path: String(path) }), (found) => found.text);
+    }
+    if (path.length === 0 && key === "$describe") return (name) => ask(call, "describe", [], String(name));
+    if (path.length >= NESTING_MAX) throw new TypeError("no tool's name has so many parts");
+    return toolNode(call, [...path, key]);
+  },
+  apply(_, __, args) {
+    if (this.path.length === 0) throw new TypeError("name a tool: tools.NAME({…})");
+    const input = args.length === 0 || args[0] === undefined ? {} : args[0];
+    return ask(this.call, "tool", this.path, input);
+  },
+  set() { throw new TypeError("tools can't be changed"); },
+  defineProperty() { throw new TypeError("tools can't be changed"); },
+  deleteProperty() { throw new TypeError("tools can't be changed"); },
+  setPrototypeOf() { throw new TypeError("tools can't be changed"); },
+  construct() { throw new TypeError("a tool is called, not constructed"); },
+  getPrototypeOf() { return null; },
+  ownKeys() { return []; },
+  getOwnPropertyDescriptor() { return undefined; },
+  has() { return true; },
+});
+
+const toolNode = (call, path) => new Proxy(() => {}, { __proto__: toolTraps, call, path });
+
 /** The tools as functions: `tools.grep({…})`, `tools["word-stats"]({…})`, `tools.mcp.github.list_issues({…})`. */
-function toolsOf(call) {
-  const node = (path) => new Proxy(() => {}, {
-    get(_, key) {
-      if (typeof key !== "string" || key === "then" || key === "toJSON") return undefined;
-      if (path.length === 0 && key === "$search") return (query) => ask(call, "search", [], String(query));
-      if (path.length === 0 && key === "$read") {
-        return (path) => then(ask(call, "readFile", [], { path: String(path) }), (found) => found.text);
-      }
-      if (path.length === 0 && key === "$describe") return (name) => ask(call, "describe", [], String(name));
-      if (path.length >= NESTING_MAX) throw new TypeError("no tool's name has so many parts");
-      return node([...path, key]);
-    },
-    apply(_, __, args) {
-      if (path.length === 0) throw new TypeError("name a tool: tools.NAME({…})");
-      const input = args.length === 0 || args[0] === undefined ? {} : args[0];
-      return ask(call, "tool", path, input);
-    },
-    set() { throw new TypeError("tools can't be changed"); },
-    defineProperty() { throw new TypeError("tools can't be changed"); },
-    deleteProperty() { throw new TypeError("tools can't be changed"); },
-    setPrototypeOf() { throw new TypeError("tools can't be changed"); },
-    construct() { throw new TypeError("a tool is called, not constructed"); },
-    getPrototypeOf() { return null; },
-    ownKeys() { return []; },
-    getOwnPropertyDescriptor() { return undefined; },
-    has() { return true; },
-  });
-  return node([]);
-}
+const toolsOf = (call) => toolNode(call, []);
