@@ -63,7 +63,7 @@ impl Around {
     /// Says that there was no memory for it; needs none of the engine's.
     fn say_spent(&self, id: i32) {
         let fault = json!({"text": &*self.no_memory});
-        line::say(&json!({"say": "failed", "id": id, "fault": fault}).to_string());
+        line::say(json!({"say": "failed", "id": id, "fault": fault}).to_string());
     }
 
     fn reads<'a>(&self, mut texts: impl Iterator<Item = &'a str>) {
@@ -154,7 +154,7 @@ impl Engine {
                 Order::Run { file, bounds } => self.run(&file, bounds),
                 Order::Save { file } => match strip::returning(&file) {
                     Ok(text) => {
-                        line::say(&json!({"say": "done", "id": 0, "value": text}).to_string());
+                        line::say(json!({"say": "done", "id": 0, "value": text}).to_string());
                     }
                     Err(fault) => self.refuse(&fault),
                 },
@@ -219,7 +219,7 @@ impl Engine {
         let files = modules.made();
         let made = json!({"say": "stripped", "files": files}).to_string();
         if !files.is_empty() && made.len() <= STRIPPED_MAX_BYTES {
-            line::say(&made);
+            line::say(made);
         }
     }
 
@@ -264,7 +264,7 @@ impl Engine {
     }
 
     fn refuse_in(&self, ctx: &Ctx<'_>, fault: &Fault) {
-        line::say(&json!({"say": "failed", "id": 0, "fault": fault}).to_string());
+        line::say(json!({"say": "failed", "id": 0, "fault": fault}).to_string());
         let done = call(ctx, &self.kit.settle, ());
         self.report(ctx, done);
     }
@@ -341,7 +341,7 @@ fn native<'js>(ctx: &Ctx<'js>, around: &Around) -> rquickjs::Result<Object<'js>>
     let Around { places, throws_null, no_memory, random } = around.clone();
     let native = Object::new(ctx.clone())?;
     let began = Instant::now();
-    native.set("send", Function::new(ctx.clone(), |text: String| line::offer(&text))?)?;
+    native.set("send", Function::new(ctx.clone(), line::offer)?)?;
     native.set("now", Function::new(ctx.clone(), move || began.elapsed().as_secs_f64() * 1_000.0)?)?;
     native.set("random", Function::new(ctx.clone(), move || hex(random))?)?;
     let parts = |href: String, part: String, value: String| url::parts(&href, &part, &value);

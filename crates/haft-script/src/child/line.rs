@@ -10,8 +10,8 @@ use std::{
 const DEPTH_MAX: usize = 100;
 
 /// Says one line of the script's; gives why not, and nothing where it did.
-pub(super) fn offer(line: &str) -> &'static str {
-    if is_too_deep(line) {
+pub(super) fn offer(line: String) -> &'static str {
+    if is_too_deep(&line) {
         "nested too deep: 100 lists and objects in one another are the most that leaves a script"
     } else if say(line) {
         ""
@@ -42,14 +42,19 @@ fn is_too_deep(line: &str) -> bool {
 
 /// Says one line, where it isn't too long; whether it did. Waits while haft reads nothing; where haft is gone, the child
 /// is too.
-pub(super) fn say(line: &str) -> bool {
-    let line = mended(line);
+pub(super) fn say(line: String) -> bool {
+    let mended = match mended(&line) {
+        Cow::Owned(mended) => Some(mended),
+        Cow::Borrowed(_) => None,
+    };
+    let mut line = mended.unwrap_or(line);
     if line.len() > LINE_MAX_BYTES {
         return false;
     }
+    // With its end, so that it is one write, and wakes haft once.
+    line.push('\n');
     let mut out = io::stdout().lock();
-    let written =
-        out.write_all(line.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
+    let written = out.write_all(line.as_bytes()).and_then(|()| out.flush());
     if written.is_err() {
         std::process::exit(0);
     }

@@ -85,7 +85,7 @@ fn serve(memory: u64, confined: &Confined, world: ChildWorld) {
     let memory = usize::try_from(memory).unwrap_or(usize::MAX);
     let intake = intake::Intake::new(world.has_input);
     let Ok(engine) = engine::Engine::new(memory, intake, world.random) else { std::process::exit(NO_START) };
-    line::say(&json!({"say": "ready", "gaps": confined.gaps}).to_string());
+    line::say(json!({"say": "ready", "gaps": confined.gaps}).to_string());
     engine.serve();
     // Without tearing anything down: the system does.
     std::process::exit(0);
