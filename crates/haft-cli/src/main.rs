@@ -23,6 +23,7 @@ fn main() -> ExitCode {
     haft_script::child_main(haft_script::ChildWorld {
         close_off: haft_os::close_off,
         random: haft_os::host::random,
+        has_input: haft_os::standard::has_input,
     });
     // First of all, while there is one thread: takes what isn't meant for children out of sight.
     let environment = Environment::take_at_start();

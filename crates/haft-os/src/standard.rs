@@ -3,12 +3,16 @@
 //! Waiting for a terminal or a file needs a thread; a pipe tells by itself when it is ready. For a server that
 //! answers line by line this is most of the time of an answer.
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::{
+    event::{FdSetElement, PollFd, PollFlags, Timespec, fd_set_insert, fd_set_num_elements, poll, select},
+    io::Errno,
+};
 use std::{
     future::pending,
     io,
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     os::unix::net::UnixStream as StdStream,
+    time::Duration,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, Interest},
@@ -40,6 +44,29 @@ pub fn output() -> Box<dyn AsyncWrite + Send + Unpin> {
     match own().and_then(socket) {
         Ok(stream) => Box::new(stream),
         Err(_) => Box::new(tokio::io::stdout()),
+    }
+}
+
+/// Waits, at most so long, until standard input has something to be read or has ended; whether it does. For a thread that
+/// has nothing else to do.
+pub fn has_input(most: Duration) -> bool {
+    has_something(io::stdin().as_fd(), most)
+}
+
+/// By `select`, since `poll` asks about no more files than a process may have open, of which one that is closed off may
+/// have none.
+#[expect(unsafe_code, reason = "select takes files by their numbers")]
+fn has_something(file: BorrowedFd<'_>, most: Duration) -> bool {
+    let number = file.as_raw_fd();
+    let mut asked = vec![FdSetElement::default(); fd_set_num_elements(1, number + 1)];
+    fd_set_insert(&mut asked, number);
+    let most = Timespec::try_from(most).ok();
+    // SAFETY: the file is borrowed, so that it stays open meanwhile.
+    let ready = unsafe { select(number + 1, Some(&mut asked), None, None, most.as_ref()) };
+    match ready {
+        Ok(count) => count > 0,
+        // An interruption says nothing of the file; any other fault is heard by whoever reads it.
+        Err(fault) => fault != Errno::INTR,
     }
 }
 
@@ -88,7 +115,7 @@ fn socket(fd: OwnedFd) -> io::Result<UnixStream> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Shutdown;
+    use std::{io::Write as _, net::Shutdown};
 
     #[tokio::test]
     async fn the_end_of_a_socket_is_told_from_what_is_written_there() {
@@ -103,7 +130,18 @@ mod tests {
         other.shutdown(Shutdown::Write).unwrap();
         assert!(!is_closed(&own).await);
         let (own, mut other) = pair();
-        io::Write::write_all(&mut other, b"x").unwrap();
+        other.write_all(b"x").unwrap();
         assert!(!is_closed(&own).await);
+    }
+
+    #[test]
+    fn what_waits_to_be_read_is_told_from_nothing_and_the_end_too() {
+        let (own, mut other) = StdStream::pair().unwrap();
+        assert!(!has_something(own.as_fd(), Duration::ZERO));
+        other.write_all(b"x").unwrap();
+        assert!(has_something(own.as_fd(), Duration::ZERO));
+        let (own, other) = StdStream::pair().unwrap();
+        drop(other);
+        assert!(has_something(own.as_fd(), Duration::MAX));
     }
 }

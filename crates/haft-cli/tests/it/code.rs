@@ -398,6 +398,25 @@ fn calls_that_are_not_waited_for_are_made_and_none_is_made_after_the_end() {
 }
 
 #[test]
+fn calls_wait_for_their_turn_in_the_order_that_they_were_asked_for() {
+    let place = Place::new();
+    place.write("a.txt", "a\n");
+    place.write_home("config.toml", "[code]\natOnce = 1\n");
+    let one =
+        "const order = [];\nconst one = async (n) => { await tools.read({ path: 'a.txt' }); order.push(n) };";
+    let many = "await Promise.all(Array.from({ length: 40 }, (_, n) => one(n)));";
+    // Nothing waits any more, then something does again.
+    let again = "await one(40);\nawait Promise.all([41, 42, 43].map((n) => one(n)));";
+    let script = format!("{one}\n{many}\n{again}\norder.every((n, at) => n === at) && order.length");
+    assert_eq!(good(&place, &script), "44");
+    // One that can't be made when its turn comes holds nobody up.
+    let deep = "let deep = 1; for (let n = 0; n < 500; n++) deep = [deep];";
+    let all = "const all = await Promise.allSettled([one(0), tools.read({ path: deep }), one(1), one(2)]);";
+    let script = format!("{one}\n{deep}\n{all}\nall.map((one) => one.status).join() + order.join()");
+    assert_eq!(good(&place, &script), "fulfilled,rejected,fulfilled,fulfilled0,1,2");
+}
+
+#[test]
 fn what_nobody_waited_for_and_failed_is_told() {
     let place = Place::new();
     place.write(".haft/config.toml", "[permissions]\ndeny = ['write(secret/**)']\n");

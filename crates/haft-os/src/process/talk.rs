@@ -20,6 +20,9 @@ use tokio::{
     time::timeout,
 };
 
+/// Longer pieces aren't copied.
+const COPIED_MAX_BYTES: usize = 8 * 1024;
+
 /// The three parts of a command that has started with its input open.
 ///
 /// # Cancellation
@@ -49,15 +52,26 @@ pub(super) async fn begin(launched: Launched) -> Result<PutUp<Talk>, Failure> {
 
 /// What comes through a pipe until its end.
 fn pieces(from: Stdio, pipe: Receiver) -> impl futures::Stream<Item = (Stdio, Vec<u8>)> + Send + 'static {
-    stream::unfold(pipe, |mut pipe| async move {
-        let mut piece = Vec::with_capacity(PIECE_BYTES);
-        match pipe.read_buf(&mut piece).await {
-            Ok(count) if count > 0 => Some((piece, pipe)),
+    stream::unfold((pipe, Vec::<u8>::new()), |(mut pipe, mut buffer)| async move {
+        buffer.reserve(PIECE_BYTES);
+        match pipe.read_buf(&mut buffer).await {
+            Ok(count) if count > 0 => Some((piece(&mut buffer), (pipe, buffer))),
             // A broken pipe is an end too.
             _ => None,
         }
     })
     .map(move |piece| (from, piece))
+}
+
+/// Takes what was read. A line is a copy as long as it is, so that the buffer needn't be made anew for each; a long piece
+/// is the buffer itself.
+fn piece(buffer: &mut Vec<u8>) -> Vec<u8> {
+    if buffer.len() > COPIED_MAX_BYTES {
+        return std::mem::take(buffer);
+    }
+    let piece = buffer.as_slice().to_vec();
+    buffer.clear();
+    piece
 }
 
 struct OsInput(Sender);
@@ -129,5 +143,22 @@ impl TalkProcess for OsTalk {
                 confined: ended(talk.held).await,
             })
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_is_what_was_read_and_a_short_one_leaves_the_buffer() {
+        let mut buffer = Vec::with_capacity(PIECE_BYTES);
+        buffer.extend_from_slice(b"line\n");
+        assert_eq!(piece(&mut buffer), b"line\n");
+        assert!(buffer.is_empty() && buffer.capacity() >= PIECE_BYTES);
+        let long = vec![7; COPIED_MAX_BYTES + 1];
+        buffer.extend_from_slice(&long);
+        assert_eq!(piece(&mut buffer), long);
+        assert!(buffer.is_empty());
     }
 }

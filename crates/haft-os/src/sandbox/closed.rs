@@ -33,6 +33,7 @@ const ALLOWED: &[libc::c_long] = &[
     libc::SYS_fstat,
     libc::SYS_lseek,
     libc::SYS_ppoll,
+    libc::SYS_pselect6,
     libc::SYS_munmap,
     libc::SYS_mremap,
     libc::SYS_madvise,

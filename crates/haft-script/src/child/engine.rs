@@ -2,7 +2,8 @@
 
 use super::{
     AROUND_MODULES, AROUND_SCRIPTS,
-    line::{self, Incoming, Stopper},
+    intake::{Incoming, Intake},
+    line,
     modules::ModuleFiles,
     place::Places,
     strip, url,
@@ -19,7 +20,6 @@ use std::{
     fmt::Write as _,
     iter,
     rc::Rc,
-    sync::mpsc::{Receiver, RecvTimeoutError},
     time::{Duration, Instant},
 };
 
@@ -44,7 +44,7 @@ pub(super) struct Engine {
     context: Context,
     kit: Kit,
     around: Around,
-    stopper: Stopper,
+    intake: Rc<Intake>,
     memory_bytes: usize,
 }
 
@@ -63,7 +63,7 @@ impl Around {
     /// Says that there was no memory for it; needs none of the engine's.
     fn say_spent(&self, id: i32) {
         let fault = json!({"text": &*self.no_memory});
-        line::say(&json!({"say": "failed", "id": id, "fault": fault}).to_string());
+        line::say(json!({"say": "failed", "id": id, "fault": fault}).to_string());
     }
 
     fn reads<'a>(&self, mut texts: impl Iterator<Item = &'a str>) {
@@ -95,12 +95,13 @@ impl Engine {
     ///
     /// # Errors
     /// There is no memory for it.
-    pub(super) fn new(memory_bytes: usize, stopper: &Stopper, random: Random) -> rquickjs::Result<Self> {
+    pub(super) fn new(memory_bytes: usize, intake: Intake, random: Random) -> rquickjs::Result<Self> {
         let runtime = Runtime::new()?;
         runtime.set_memory_limit(memory_bytes);
         runtime.set_max_stack_size(STACK_MAX_BYTES);
-        let due = stopper.clone();
-        runtime.set_interrupt_handler(Some(Box::new(move || due.is_due())));
+        let intake = Rc::new(intake);
+        let looking = Rc::clone(&intake);
+        runtime.set_interrupt_handler(Some(Box::new(move || looking.is_stop_due())));
         let context = Context::full(&runtime)?;
         let no_memory =
             format!("out of memory ({} MiB are the most): keep less at a time", memory_bytes.div_euclid(MIB));
@@ -114,14 +115,14 @@ impl Engine {
             }
         });
         runtime.set_host_promise_rejection_tracker(Some(tracker));
-        Ok(Self { runtime, context, kit, around, stopper: stopper.clone(), memory_bytes })
+        Ok(Self { runtime, context, kit, around, intake, memory_bytes })
     }
 
-    /// Does what it is told until nothing more is said.
-    pub(super) fn serve(&self, orders: &Receiver<Incoming>) {
+    /// Does what it is told until it is to stop.
+    pub(super) fn serve(&self) {
         loop {
             self.run_jobs();
-            if self.stopper.was_asked() {
+            if self.intake.was_stop_asked() {
                 self.tell(&self.kit.stopped);
                 return;
             }
@@ -133,28 +134,27 @@ impl Engine {
                 continue;
             }
             let next = match u64::try_from(wait) {
-                Ok(ms) => orders.recv_timeout(Duration::from_millis(ms)),
-                Err(_) => orders.recv().map_err(RecvTimeoutError::from),
+                Ok(ms) => self.intake.wait_for(Duration::from_millis(ms)),
+                Err(_) => Some(self.intake.wait()),
             };
-            match next {
-                Ok(incoming) => self.take(incoming),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+            if let Some(incoming) = next {
+                self.take(incoming);
             }
         }
     }
 
     fn take(&self, incoming: Incoming) {
         match incoming {
-            Incoming::Raw(text) => self.context.with(|ctx| {
-                let done = call(&ctx, &self.kit.receive, (text,));
+            Incoming::Raw(line) => self.context.with(|ctx| {
+                let order = ctx.json_parse(line);
+                let done = order.and_then(|order| call(&ctx, &self.kit.receive, (order,)));
                 self.report(&ctx, done);
             }),
             Incoming::Order(order) => match *order {
                 Order::Run { file, bounds } => self.run(&file, bounds),
                 Order::Save { file } => match strip::returning(&file) {
                     Ok(text) => {
-                        line::say(&json!({"say": "done", "id": 0, "value": text}).to_string());
+                        line::say(json!({"say": "done", "id": 0, "value": text}).to_string());
                     }
                     Err(fault) => self.refuse(&fault),
                 },
@@ -219,7 +219,7 @@ impl Engine {
         let files = modules.made();
         let made = json!({"say": "stripped", "files": files}).to_string();
         if !files.is_empty() && made.len() <= STRIPPED_MAX_BYTES {
-            line::say(&made);
+            line::say(made);
         }
     }
 
@@ -233,7 +233,7 @@ impl Engine {
     fn run_jobs(&self) {
         loop {
             match self.runtime.execute_pending_job() {
-                Ok(true) if !self.stopper.was_asked() => {}
+                Ok(true) if !self.intake.was_stop_asked() => {}
                 Ok(_) => return,
                 Err(exception) => {
                     exception.0.with(|ctx| self.report(&ctx, Err(rquickjs::Error::Exception)));
@@ -264,7 +264,7 @@ impl Engine {
     }
 
     fn refuse_in(&self, ctx: &Ctx<'_>, fault: &Fault) {
-        line::say(&json!({"say": "failed", "id": 0, "fault": fault}).to_string());
+        line::say(json!({"say": "failed", "id": 0, "fault": fault}).to_string());
         let done = call(ctx, &self.kit.settle, ());
         self.report(ctx, done);
     }
@@ -341,7 +341,7 @@ fn native<'js>(ctx: &Ctx<'js>, around: &Around) -> rquickjs::Result<Object<'js>>
     let Around { places, throws_null, no_memory, random } = around.clone();
     let native = Object::new(ctx.clone())?;
     let began = Instant::now();
-    native.set("send", Function::new(ctx.clone(), |text: String| line::offer(&text))?)?;
+    native.set("send", Function::new(ctx.clone(), line::offer)?)?;
     native.set("now", Function::new(ctx.clone(), move || began.elapsed().as_secs_f64() * 1_000.0)?)?;
     native.set("random", Function::new(ctx.clone(), move || hex(random))?)?;
     let parts = |href: String, part: String, value: String| url::parts(&href, &part, &value);

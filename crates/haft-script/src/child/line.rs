@@ -1,91 +1,17 @@
-//! The lines between haft and the child: what goes out whole, and what comes in on a thread of its own.
+//! The lines that the child says: each goes out whole, or not at all.
 
-use crate::wire::{LINE_MAX_BYTES, Order};
-use serde::Deserialize;
+use crate::wire::LINE_MAX_BYTES;
 use std::{
     borrow::Cow,
-    io::{self, BufRead as _, Read as _, Write as _},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-        mpsc::SyncSender,
-    },
+    io::{self, Write as _},
 };
 
 /// How many lists and objects may lie in one another: who reads the line takes few more.
 const DEPTH_MAX: usize = 100;
-/// A longer order isn't one.
-const ORDER_MAX_BYTES: u64 = 64 << 20;
-
-/// What interrupts the engine, once.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Stopper {
-    is_due: Arc<AtomicBool>,
-    was_asked: Arc<AtomicBool>,
-}
-
-impl Stopper {
-    fn ask(&self) {
-        self.was_asked.store(true, Ordering::Release);
-        self.is_due.store(true, Ordering::Release);
-    }
-
-    /// Whether to interrupt now; true once.
-    pub(super) fn is_due(&self) -> bool {
-        self.is_due.swap(false, Ordering::AcqRel)
-    }
-
-    /// Whether a stop was asked for at any time.
-    pub(super) fn was_asked(&self) -> bool {
-        self.was_asked.load(Ordering::Acquire)
-    }
-}
-
-/// What came in.
-#[derive(Debug)]
-pub(super) enum Incoming {
-    /// For the engine.
-    Order(Box<Order>),
-    /// For what stands around the script, as it came.
-    Raw(String),
-}
-
-#[derive(Deserialize)]
-struct Head {
-    #[serde(rename = "do")]
-    what: String,
-}
-
-/// Reads orders until there are no more: then haft is gone, and so is the child.
-pub(super) fn listen(orders: &SyncSender<Incoming>, stopper: &Stopper) -> ! {
-    let mut input = io::stdin().lock();
-    loop {
-        let mut line = String::new();
-        let read = input.by_ref().take(ORDER_MAX_BYTES).read_line(&mut line);
-        if !matches!(read, Ok(count) if count > 0) {
-            std::process::exit(0);
-        }
-        let Ok(head) = serde_json::from_str::<Head>(&line) else { std::process::exit(3) };
-        let incoming = match head.what.as_str() {
-            "stop" => {
-                stopper.ask();
-                Incoming::Order(Box::new(Order::Stop))
-            }
-            "run" | "save" | "load" => match serde_json::from_str(&line) {
-                Ok(order) => Incoming::Order(Box::new(order)),
-                Err(_) => std::process::exit(3),
-            },
-            _ => Incoming::Raw(line),
-        };
-        if orders.send(incoming).is_err() {
-            std::process::exit(0);
-        }
-    }
-}
 
 /// Says one line of the script's; gives why not, and nothing where it did.
-pub(super) fn offer(line: &str) -> &'static str {
-    if is_too_deep(line) {
+pub(super) fn offer(line: String) -> &'static str {
+    if is_too_deep(&line) {
         "nested too deep: 100 lists and objects in one another are the most that leaves a script"
     } else if say(line) {
         ""
@@ -116,14 +42,19 @@ fn is_too_deep(line: &str) -> bool {
 
 /// Says one line, where it isn't too long; whether it did. Waits while haft reads nothing; where haft is gone, the child
 /// is too.
-pub(super) fn say(line: &str) -> bool {
-    let line = mended(line);
+pub(super) fn say(line: String) -> bool {
+    let mended = match mended(&line) {
+        Cow::Owned(mended) => Some(mended),
+        Cow::Borrowed(_) => None,
+    };
+    let mut line = mended.unwrap_or(line);
     if line.len() > LINE_MAX_BYTES {
         return false;
     }
+    // With its end, so that it is one write, and wakes haft once.
+    line.push('\n');
     let mut out = io::stdout().lock();
-    let written =
-        out.write_all(line.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
+    let written = out.write_all(line.as_bytes()).and_then(|()| out.flush());
     if written.is_err() {
         std::process::exit(0);
     }

@@ -7,6 +7,7 @@
 
 mod engine;
 mod imports;
+mod intake;
 mod line;
 mod modules;
 mod place;
@@ -15,10 +16,7 @@ mod url;
 
 use haft_core::{Confined, Failure};
 use serde_json::json;
-use std::{
-    sync::mpsc::{Receiver, sync_channel},
-    thread,
-};
+use std::{thread, time::Duration};
 
 /// The variable that makes a program the child, and says how many bytes of memory a script may use.
 pub(crate) const ENGINE: &str = "HAFT_SCRIPT_ENGINE";
@@ -45,8 +43,6 @@ pub(crate) const AROUND_SCRIPTS: &str = concat!(
 pub(crate) const AROUND_MODULES: &str = include_str!("modules.js");
 /// The parser recurses, and so does what the engine calls by itself.
 const STACK_BYTES: usize = 64 << 20;
-/// How many orders wait here; the others wait in the pipe.
-const ORDERS_WAITING: usize = 8;
 /// Its exit where it couldn't begin.
 const NO_START: i32 = 4;
 /// Its exit where it failed by a fault of its own.
@@ -59,6 +55,8 @@ pub struct ChildWorld {
     pub close_off: fn(u64) -> Confined,
     /// Gives random bytes.
     pub random: fn() -> Result<[u8; 32], Failure>,
+    /// Waits, at most so long, until standard input has something to be read or has ended; whether it does.
+    pub has_input: fn(Duration) -> bool,
 }
 
 /// Does a child's work and ends the process, where it was started for that; else does nothing.
@@ -74,26 +72,21 @@ pub fn child_main(world: ChildWorld) {
         eprintln!("{panic}");
         std::process::exit(OWN_FAULT);
     }));
-    let (sender, orders) = sync_channel(ORDERS_WAITING);
-    let stopper = line::Stopper::default();
-    let seen = stopper.clone();
-    let work = move || serve(memory, &confined, (&seen, world.random), &orders);
-    if thread::Builder::new().stack_size(STACK_BYTES).spawn(work).is_err() {
-        std::process::exit(NO_START);
-    }
-    line::listen(&sender, &stopper)
+    let work = move || serve(memory, &confined, world);
+    let Ok(working) = thread::Builder::new().stack_size(STACK_BYTES).spawn(work) else {
+        std::process::exit(NO_START)
+    };
+    // It ends the process by itself.
+    drop(working.join());
+    std::process::exit(OWN_FAULT)
 }
 
-fn serve(
-    memory: u64,
-    confined: &Confined,
-    (stopper, random): (&line::Stopper, engine::Random),
-    orders: &Receiver<line::Incoming>,
-) {
+fn serve(memory: u64, confined: &Confined, world: ChildWorld) {
     let memory = usize::try_from(memory).unwrap_or(usize::MAX);
-    let Ok(engine) = engine::Engine::new(memory, stopper, random) else { std::process::exit(NO_START) };
-    line::say(&json!({"say": "ready", "gaps": confined.gaps}).to_string());
-    engine.serve(orders);
+    let intake = intake::Intake::new(world.has_input);
+    let Ok(engine) = engine::Engine::new(memory, intake, world.random) else { std::process::exit(NO_START) };
+    line::say(json!({"say": "ready", "gaps": confined.gaps}).to_string());
+    engine.serve();
     // Without tearing anything down: the system does.
     std::process::exit(0);
 }

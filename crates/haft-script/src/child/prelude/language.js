@@ -21,7 +21,8 @@ const toISO = bound(Date.prototype.toISOString);
 const fromCode = String.fromCharCode;
 const send = native.send;
 const then = bound(Promise.prototype.then);
-const mapSet = bound(Map.prototype.set), mapDelete = bound(Map.prototype.delete), mapEach = bound(Map.prototype.forEach);
+const mapGet = bound(Map.prototype.get), mapSet = bound(Map.prototype.set), mapDelete = bound(Map.prototype.delete);
+const mapEach = bound(Map.prototype.forEach), mapSize = bound(getOwnPropertyDescriptor(Map.prototype, "size").get);
 let further = null, idle = null, heard = null;
 // A script has returned first; then what it began and didn't wait for is finished, and it is settled.
 let isScript = false, returned = false, settled = false;

@@ -1,7 +1,6 @@
 // What haft says, and what the engine and modules are handed.
 
-function receive(text) {
-  const order = parse(text);
+function receive(order) {
   switch (order.do) {
     case "answer": return answer(order);
     case "end": ended = true; return undefined;
@@ -13,7 +12,7 @@ function receive(text) {
 function waits() {
   if (isScript ? settled : idle === null || idle()) return -1;
   // Who listens for the end of a call waits for that.
-  return keys(asked).length + (!isScript && heard !== null && heard() ? 1 : 0);
+  return mapSize(asked) + (!isScript && heard !== null && heard() ? 1 : 0);
 }
 
 /** Nothing more will happen, and something waits; where the memory ran out, for what was lost with it. Whether to look
@@ -33,8 +32,9 @@ function stuck(isSpent) {
 /** It is to stop while it waits: what for is what it was at. */
 function stopped() {
   if (settled) return undefined;
-  for (const id of keys(asked)) return failed(0, asked[id].error);
-  return failed(0, new Error("stopped"));
+  let oldest = null;
+  mapEach(asked, (entry) => { if (oldest === null) oldest = entry; });
+  return failed(0, oldest === null ? new Error("stopped") : oldest.error);
 }
 
 const settle = () => { isScript = true; settled = true; };

@@ -22,7 +22,7 @@ function rest(error) {
     if (told >= TOLD_MAX) more++;
     else faults += (told++ > 0 ? "," : "") + faultOf(reason);
   });
-  return '{"unheard":[' + faults + '],"more":' + more + ',"unmade":' + queue.length + ',"timers":' + lateTimers + "}";
+  return '{"unheard":[' + faults + '],"more":' + more + ',"unmade":' + queued + ',"timers":' + lateTimers + "}";
 }
 
 /** A module goes on, so that it is told at once. */
@@ -52,8 +52,7 @@ function endRested() {
   const all = ending, left = [];
   let any = false;
   const open = create(null);
-  const ids = keys(asked);
-  for (let at = 0; at < ids.length; at++) open[asked[ids[at]].call] = true;
+  mapEach(asked, (entry) => { open[entry.call] = true; });
   ending = left;
   for (let at = 0; at < all.length; at++) {
     if (open[all[at].call] === true) left[left.length] = all[at];
