@@ -253,7 +253,7 @@ fn tune(catalogue: &Catalogue, start: Weights, time: Duration) -> Weights {
 }
 
 fn nudge(weights: &mut Weights, random: &mut u64) {
-    let which = usize::try_from(next(random) % 19).unwrap();
+    let which = usize::try_from(next(random) % 22).unwrap();
     // From about a half to twice.
     let factor = ((next(random) % 2001) as f32 / 1000.0 - 1.0).exp2();
     match which {
@@ -265,6 +265,9 @@ fn nudge(weights: &mut Weights, random: &mut u64) {
         15 => weights.joined *= factor,
         16 => weights.prefix *= factor,
         17 => weights.synonym *= factor,
+        18 => weights.described *= factor,
+        19 => weights.implied *= factor,
+        20 => weights.numberless = (weights.numberless * factor).min(1.0),
         _ => weights.spelling *= factor,
     }
 }

@@ -64,6 +64,17 @@ pub(super) fn fields(document: &Document<'_>) -> [Vec<String>; FIELDS] {
     [name, telling(document.description), names, texts, values, source]
 }
 
+/// Whether a tool can't be called without a number.
+pub(super) fn needs_number(schema: &Value) -> bool {
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    required.filter_map(Value::as_str).any(|name| {
+        let property = schema.get("properties").and_then(|properties| properties.get(name));
+        let kind = property.and_then(|property| property.get("type")).and_then(Value::as_str);
+        // `float` is none of JSON Schema's, and written all the same.
+        matches!(kind, Some("integer" | "number" | "float"))
+    })
+}
+
 /// The words of a text that tell something.
 fn telling(text: &str) -> Vec<String> {
     let mut words = split(head(text));
@@ -103,5 +114,25 @@ fn parameters<'a>(schema: &'a Value, depth: usize, tell: &mut dyn FnMut(Part<'a>
     }
     for branch in ["anyOf", "oneOf", "allOf"].into_iter().flat_map(texts) {
         parameters(branch, depth, tell);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_number_is_needed_where_a_parameter_that_is_required_is_one() {
+        let schema = |kind: &str, required: &[&str]| {
+            let properties = json!({"size": {"type": kind}, "name": {"type": "string"}});
+            json!({"type": "object", "properties": properties, "required": required})
+        };
+        for kind in ["integer", "number", "float"] {
+            assert!(needs_number(&schema(kind, &["name", "size"])), "{kind}");
+            assert!(!needs_number(&schema(kind, &["name"])), "{kind}");
+        }
+        assert!(!needs_number(&schema("string", &["size", "gone"])));
+        assert!(!needs_number(&Value::Null) && !needs_number(&json!({"required": "size"})));
     }
 }

@@ -7,7 +7,9 @@ use super::{
     Query,
     document::Document,
     embeddings::{Embeddings, text_of},
+    implied::implied,
     model::StaticModel,
+    values::lacks_number,
     weights::Weights,
     words::{is_stop, kin, split, stem},
 };
@@ -30,7 +32,7 @@ const SIMILARITY_MIN: f32 = 0.35;
 /// Spelling is looked at where a tool has so much of the score of the best by words.
 const SPELLED_MIN_SHARE: f32 = 0.2;
 /// And of no more tools than these.
-const SPELLED_MAX_TOOLS: usize = 100;
+const SPELLED_MAX_TOOLS: usize = 200;
 /// Most words of a name that is looked for as a whole.
 const NAME_MAX_WORDS: usize = 12;
 
@@ -42,6 +44,8 @@ struct Posting {
     worth: f32,
     /// Whether it is a word of the name.
     in_name: bool,
+    /// Whether it is one of the description.
+    in_description: bool,
 }
 
 #[derive(Debug, Default)]
@@ -52,12 +56,19 @@ struct Term {
     in_names: bool,
 }
 
+/// Rarities of words, added up: of a tool's, or of those among them that a query has.
+#[derive(Debug, Clone, Copy, Default)]
+struct Rarities {
+    name: f32,
+    description: f32,
+}
+
 #[derive(Debug)]
 struct Entry {
     name: Arc<str>,
     source: Arc<str>,
-    /// The rarities of its name's words, added up.
-    name_worth: f32,
+    rarities: Rarities,
+    needs_number: bool,
 }
 
 /// How tools are ranked.
@@ -208,24 +219,34 @@ impl ToolIndex {
         let mut words = split(text);
         words.truncate(QUERY_MAX_WORDS);
         let mut scores = vec![0_f32; self.entries.len()];
-        let mut covered = vec![0_f32; self.entries.len()];
+        let mut covered = vec![Rarities::default(); self.entries.len()];
         for (word, weight) in self.expand(&words) {
             let Some(term) = self.terms.get(&word) else { continue };
             for posting in &term.postings {
                 let at = index(posting.document);
                 if let (Some(score), Some(covered)) = (scores.get_mut(at), covered.get_mut(at)) {
                     *score += weight * posting.worth;
+                    let rarity = weight.min(1.0) * term.rarity;
                     if posting.in_name {
-                        *covered += weight.min(1.0) * term.rarity;
+                        covered.name += rarity;
+                    }
+                    if posting.in_description {
+                        covered.description += rarity;
                     }
                 }
             }
         }
         for ((score, covered), entry) in scores.iter_mut().zip(covered).zip(&self.entries) {
-            let share = if entry.name_worth > 0.0 { (covered / entry.name_worth).min(1.0) } else { 0.0 };
-            *score *= self.weights.coverage.mul_add(share, 1.0);
+            let all = entry.rarities;
+            *score *= self.weights.coverage.mul_add(share(covered.name, all.name), 1.0);
+            *score *= self.weights.described.mul_add(share(covered.description, all.description), 1.0);
         }
         self.add_spelling(&words, &mut scores);
+        if lacks_number(text, &words) {
+            for (score, _) in scores.iter_mut().zip(&self.entries).filter(|(_, entry)| entry.needs_number) {
+                *score *= 1.0 - self.weights.numberless;
+            }
+        }
         scores
     }
 
@@ -290,6 +311,13 @@ impl ToolIndex {
             for other in kin(stem) {
                 also(other.clone(), self.weights.synonym);
             }
+        }
+        let rarity = |stem: &str| self.terms.get(stem).map(|term| term.rarity);
+        for word in implied(words) {
+            let by = word.by.iter().filter_map(|word| rarity(&stem(word))).fold(f32::INFINITY, f32::min);
+            // What many tools talk about implies little.
+            let limit = rarity(word.stem).map_or(0.0, |rarity| (by / rarity).min(1.0));
+            also(word.stem.to_owned(), self.weights.implied * word.share * limit * limit);
         }
         let mut terms: Vec<_> = weights.into_iter().collect();
         // Added up always in one order, so that equal queries rank equally to the last bit.
@@ -358,6 +386,11 @@ fn best_first(
 ) -> Ordering {
     let order = place.unwrap_or(usize::MAX).cmp(&other_place.unwrap_or(usize::MAX));
     order.then(other_score.total_cmp(score)).then_with(|| entry.name.cmp(&other.name))
+}
+
+/// How much of all there is, from 0 to 1.
+fn share(part: f32, all: f32) -> f32 {
+    if all > 0.0 { (part / all).min(1.0) } else { 0.0 }
 }
 
 fn hit(entry: &Entry, is_named: bool, score: f32) -> Hit {

@@ -2,11 +2,11 @@
 
 use super::{
     super::{
-        document::{Document, FIELDS, fields},
+        document::{Document, FIELDS, fields, needs_number},
         weights::Weights,
         words::{split, stem},
     },
-    Entry, Posting, Term, ToolIndex,
+    Entry, Posting, Rarities, Term, ToolIndex,
     grams::GramCounts,
     index,
 };
@@ -77,7 +77,8 @@ impl Builder {
         self.entries.push(Entry {
             name: document.name.into(),
             source: document.source.into(),
-            name_worth: 0.0,
+            rarities: Rarities::default(),
+            needs_number: needs_number(document.schema),
         });
     }
 
@@ -120,12 +121,17 @@ impl Builder {
             for (term, fields) in counts {
                 let Some(term) = terms.get_mut(index(*term)) else { continue };
                 let worth = term.rarity * self.weights.saturated(fields, lengths, &usual);
-                let in_name = fields.first().is_some_and(|count| *count >= 1.0);
-                term.in_names |= in_name || fields.get(2).is_some_and(|count| *count > 0.0);
+                let [name, description, parameters, ..] = *fields;
+                // Words of a name that are written as one are no word of it.
+                let (in_name, in_description) = (name >= 1.0, description > 0.0);
+                term.in_names |= in_name || parameters > 0.0;
                 if in_name {
-                    entry.name_worth += term.rarity;
+                    entry.rarities.name += term.rarity;
                 }
-                term.postings.push(Posting { document, worth, in_name });
+                if in_description {
+                    entry.rarities.description += term.rarity;
+                }
+                term.postings.push(Posting { document, worth, in_name, in_description });
             }
         }
         let mut term = |at: u32| terms.get_mut(index(at)).map(std::mem::take);

@@ -118,6 +118,70 @@ fn what_is_written_a_little_otherwise_counts_beside_a_word_in_common() {
 }
 
 #[test]
+fn what_a_query_implies_counts_less_than_what_it_says() {
+    let tools = index(&[
+        ("distance_between", "core", "Measures between points."),
+        ("far_cry", "core", "Cries."),
+        ("weigh_in", "core", "Puts things on scales."),
+    ]);
+    assert_eq!(names(&tools, "how far is the moon", 5), ["far_cry", "distance_between"]);
+    assert_eq!(names(&tools, "12 kilometers", 5), ["distance_between"]);
+}
+
+#[test]
+fn what_many_tools_talk_about_implies_little() {
+    let mut tools: Vec<(String, &str)> = (0..20).map(|at| (format!("take_{at}"), "Takes minutes.")).collect();
+    tools.push(("keep_duration".to_owned(), "Keeps it."));
+    let tools: Vec<(&str, &str, &str)> =
+        tools.iter().map(|(name, text)| (name.as_str(), "core", *text)).collect();
+    let found = index(&tools).search(&Query::parse("minutes"), 30, |_| true);
+    let score = |name: &str| found.hits.iter().find(|hit| *hit.name == *name).unwrap().score;
+    assert!(score("keep_duration") < score("take_0"), "{found:?}");
+}
+
+#[test]
+fn a_description_counts_by_how_much_of_it_the_query_has() {
+    let schema = Value::Null;
+    let first = |described: f32| {
+        let texts = [
+            ("pit_x", "Stones, amethysts."),
+            ("pit_y", "Stones, things."),
+            ("box_x", "Things."),
+            ("box_y", "Things."),
+            ("box_z", "Things."),
+        ];
+        let weights = Weights { described, spelling: 0.0, ..Weights::default() };
+        let documents = texts.into_iter().map(|(name, description)| Document {
+            name,
+            source: "core",
+            aliases: &[],
+            description,
+            schema: &schema,
+        });
+        names(&ToolIndex::ranked(Ranking { weights, ..Ranking::default() }, documents), "stones", 1)
+    };
+    assert_eq!(first(0.2), ["pit_y"], "what many tools say is little of it");
+    assert_eq!(first(0.0), ["pit_x"], "else by name");
+}
+
+#[test]
+fn a_tool_that_needs_a_number_stands_back_where_a_task_has_none() {
+    let schema = |kind: &str| json!({"properties": {"power": {"type": kind}}, "required": ["power"]});
+    let (number, text) = (schema("integer"), schema("string"));
+    let document =
+        |name, schema| Document { name, source: "core", aliases: &[], description: "Heats ovens.", schema };
+    let tools = ToolIndex::build([document("heat_x", &number), document("heat_y", &text)]);
+    for (query, first) in [
+        ("heat the oven for Ann", "heat_y"),
+        ("heat the oven for Ann to 200", "heat_x"),
+        ("heat the oven for Ann in two hours", "heat_x"),
+        ("heat the oven", "heat_x"),
+    ] {
+        assert_eq!(names(&tools, query, 5)[0], first, "{query}");
+    }
+}
+
+#[test]
 fn parameters_and_their_values_are_found() {
     let schema = json!({"type": "object", "properties": {
         "shape": {"type": "string", "enum": ["hexagon", "circle"], "description": "its outline"},
