@@ -15,11 +15,11 @@ use crate::{
     },
 };
 use haft_core::{
-    Cancel, Cx, Effects, Exposure, Failure, FileChange, Files, Flags, Output, Permission, Preview, RealPath,
-    Risk, Seen, SessionView, Spec, Tool, Touch, content_hash,
+    Cancel, Cx, Effects, Exposure, Failure, FileChange, FileKind, FileLock, Files, Flags, Output, Permission,
+    Preview, RealPath, Risk, Seen, SessionView, Spec, Tool, Touch, content_hash,
 };
 use serde_json::json;
-use std::{fmt::Write as _, sync::Arc};
+use std::{cell::RefCell, collections::BTreeSet, fmt::Write as _, sync::Arc};
 
 /// So many files are locked, since each lock is an open file; beyond it only contents are compared.
 const LOCKED_MAX: usize = 256;
@@ -104,6 +104,22 @@ fn pattern(input: &ReplaceInput) -> Result<Pattern, Failure> {
     }
 }
 
+/// Files that others are kept off. They stay so until the call is over, so that what met a conflict while it waited for
+/// them meets none when it looks again.
+#[derive(Default)]
+struct Locked {
+    paths: BTreeSet<RealPath>,
+    _locks: Vec<Box<dyn FileLock>>,
+}
+
+impl Locked {
+    fn all(job: &Job, paths: BTreeSet<RealPath>) -> Result<Self, Failure> {
+        let listed: Vec<RealPath> = paths.iter().cloned().collect();
+        let locks = if listed.is_empty() { Vec::new() } else { job.files.lock_all(&listed, &job.cancel)? };
+        Ok(Self { paths, _locks: locks })
+    }
+}
+
 /// All that the blocking part needs.
 struct Job {
     files: Arc<dyn Files>,
@@ -146,10 +162,11 @@ impl Job {
     /// Finds all places, and changes exactly those; again where somebody else was faster, as long as they stay
     /// those that were agreed to.
     fn run(&self) -> Result<Output, Failure> {
+        let locked = RefCell::new(self.lock_named()?);
         settle(
             &self.cancel,
             || self.look(),
-            |swept| self.write(&swept),
+            |swept| self.write(&swept, &mut locked.borrow_mut()),
             Busy { what: "the files are", place: "places", call: "call", then: "them, then try again." },
         )
     }
@@ -167,11 +184,22 @@ impl Job {
         Ok(Round::Ready(swept.digest(), swept))
     }
 
-    fn write(&self, swept: &Swept) -> Result<Output, Failure> {
-        // Which files these are was found only now, so nobody holds their locks for this call yet.
-        let locked = swept.files.iter().take(LOCKED_MAX);
-        let paths: Vec<RealPath> = locked.map(|file| file.at.clone()).collect();
-        let _held = self.files.lock_all(&paths, &self.cancel)?;
+    /// Keeps others off the files that are named themselves, before they are looked at. Those in folders are known only
+    /// when they were found.
+    fn lock_named(&self) -> Result<Locked, Failure> {
+        let is_file = |at: &&RealPath| self.files.peek(at).is_some_and(|stat| stat.kind == FileKind::File);
+        let named = self.trees.iter().filter(is_file).filter(|_| !self.is_dry).take(LOCKED_MAX).cloned();
+        Locked::all(self, named.collect())
+    }
+
+    fn write(&self, swept: &Swept, locked: &mut Locked) -> Result<Output, Failure> {
+        let paths: BTreeSet<RealPath> =
+            swept.files.iter().take(LOCKED_MAX).map(|file| file.at.clone()).collect();
+        if !paths.is_subset(&locked.paths) {
+            // Whoever waits for locks holds none.
+            *locked = Locked::default();
+            *locked = Locked::all(self, paths)?;
+        }
         let changes = self.files.apply(&swept.ops())?;
         Ok(self.output(swept, changes))
     }

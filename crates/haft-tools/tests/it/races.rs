@@ -4,7 +4,10 @@ use crate::kit::{bash, denied, denying, done, end_of, failed, has, kit, signs, s
 use haft_core::{FailureKind, Outcome, Request};
 use haft_test::Answers;
 use serde_json::json;
-use std::fs;
+use std::{
+    fs,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_approved_edits_to_different_places_both_land() {
@@ -170,6 +173,42 @@ async fn edits_through_every_spelling_of_one_path_are_all_present() {
     let all: String = (0..48).map(|number| line(number, "new")).collect();
     assert_eq!(signs(kit.read("d/f")), signs(&all));
     assert_eq!(signs(kit.read("second")), signs(&all));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replace_comes_through_beside_edits_without_end() {
+    const REPLACES: usize = 10;
+    let kit = kit();
+    let others = ["a", "b", "c", "d", "e", "f", "g", "h"].map(|name| kit.open_session(name).unwrap());
+    let lines: String = (0..8).map(|number| format!("slot{number} = 0\n")).collect();
+    kit.write("f", format!("mine = 0\n{lines}"));
+    // It is written in place, which takes longest.
+    kit.sh("ln f second").await;
+    let is_over = AtomicBool::new(false);
+    let edits = async {
+        for round in 0..5_000 {
+            let one = |slot: usize| {
+                let edit = json!({"path": "f", "old": format!("slot{slot} = {round}\n"), "new": format!("slot{slot} = {}\n", round + 1)});
+                kit.executor().submit(&others[slot], Request::new("edit", edit.to_string()))
+            };
+            for edit in (0..8).map(one).collect::<Vec<_>>() {
+                done(&end_of(edit).await);
+            }
+            if is_over.load(Ordering::SeqCst) {
+                break;
+            }
+        }
+    };
+    let replaces = async {
+        for number in 0..REPLACES {
+            let (old, new) = (format!("mine = {number}\n"), format!("mine = {}\n", number + 1));
+            let input = json!({"pattern": old, "replacement": new, "literal": true, "paths": ["f"]});
+            done(&end_of(start(&kit, "replace", &input)).await);
+        }
+        is_over.store(true, Ordering::SeqCst);
+    };
+    tokio::join!(edits, replaces);
+    assert!(String::from_utf8(kit.read("f")).unwrap().starts_with(&format!("mine = {REPLACES}\n")));
 }
 
 #[tokio::test(flavor = "multi_thread")]
