@@ -35,6 +35,15 @@ pub struct Stat {
     pub mode: u32,
 }
 
+/// What stands at a path, with its content where that is short.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Short {
+    /// What stands there.
+    pub stat: Stat,
+    /// All of it, where it is a file no longer than was asked for.
+    pub bytes: Option<Vec<u8>>,
+}
+
 /// One entry of a listing or a walk.
 #[derive(Debug, Clone)]
 pub struct Entry {
@@ -265,6 +274,19 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// Not found, a folder, or a special file (never opened, so it can't block).
     fn read(&self, at: &RealPath, offset: u64, max_bytes: usize) -> Result<Vec<u8>, Failure>;
+
+    /// What stands there, and its content where it is a file of at most `max_bytes`, in one look.
+    ///
+    /// # Errors
+    /// As [`Files::stat`] and [`Files::read`].
+    fn read_short(&self, at: &RealPath, max_bytes: usize) -> Result<Short, Failure> {
+        let stat = self.stat(at)?;
+        let is_short =
+            stat.kind == FileKind::File && usize::try_from(stat.len).is_ok_and(|len| len <= max_bytes);
+        let bytes = if is_short { Some(self.read(at, 0, max_bytes.saturating_add(1))?) } else { None };
+        // It may have grown meanwhile.
+        Ok(Short { stat, bytes: bytes.filter(|bytes| bytes.len() <= max_bytes) })
+    }
 
     /// The entries of a folder by name, at most `max`.
     ///

@@ -51,8 +51,8 @@ pub use effects::{EffectTemplate, Effects, PathArg, RealPath, Touch};
 pub use event::{Event, Progress};
 pub use failure::{Failure, FailureKind};
 pub use files::{
-    Entry, FileKind, FileLock, FileOp, Files, GrepHit, GrepLine, GrepQuery, Listing, Skip, Stat, WalkOptions,
-    WalkReport, WriteMode,
+    Entry, FileKind, FileLock, FileOp, Files, GrepHit, GrepLine, GrepQuery, Listing, Short, Skip, Stat,
+    WalkOptions, WalkReport, WriteMode,
 };
 pub use hidden::is_hidden;
 pub use http::{Http, HttpBody, HttpRequest, HttpResponse};

@@ -56,7 +56,7 @@ pub trait StateFolder: Send + Sync {
     fn open_spill(&self, at: &str) -> Result<Box<dyn SpillFile>, Failure>;
 
     /// Makes sure that there is a file whose name says what is in it: where it is there already, only its time is
-    /// renewed, else `content` makes it. Whole or not at all, but not synced: a reader checks what it gets.
+    /// renewed if it is old, else `content` makes it. Whole or not at all, but not synced: a reader checks what it gets.
     ///
     /// # Errors
     /// What `content` answers; unavailable where it can't be written.

@@ -12,7 +12,7 @@ use crate::{
 };
 use haft_core::{
     Cancel, Entry, Failure, FileChange, FileKind, FileLock, FileOp, FileTraits, Files, GrepHit, GrepQuery,
-    Listing, PathArg, RealPath, Stat, WalkOptions, WalkReport, WriteMode,
+    Listing, PathArg, RealPath, Short, Stat, WalkOptions, WalkReport, WriteMode,
 };
 use rustix::fs::OFlags;
 use std::{
@@ -227,6 +227,27 @@ impl Files for OsFiles {
         seek.and_then(|_| file.take(u64::try_from(max_bytes).unwrap_or(u64::MAX)).read_to_end(&mut bytes))
             .map_err(|error| self.trouble("read", at, &error))?;
         Ok(bytes)
+    }
+
+    fn read_short(&self, at: &RealPath, max_bytes: usize) -> Result<Short, Failure> {
+        let trouble = |error: &io::Error| self.trouble("read", at, error);
+        let place = self.place(at).map_err(|error| trouble(&error))?;
+        let meta = place.look().map_err(|error| trouble(&error))?;
+        let is_short = |meta: &Metadata| usize::try_from(meta.len()).is_ok_and(|len| len <= max_bytes);
+        if !meta.is_file() || !is_short(&meta) {
+            let stat = stat_of(&meta).ok_or_else(|| self.link_in_the_way(at))?;
+            return Ok(Short { stat, bytes: None });
+        }
+        let file = place.open(OFlags::RDONLY).map_err(|error| trouble(&error))?;
+        let meta = file.metadata().map_err(|error| trouble(&error))?;
+        self.require_file(at, &meta)?;
+        let stat = stat_of(&meta).ok_or_else(|| self.link_in_the_way(at))?;
+        let mut bytes =
+            Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(max_bytes).min(max_bytes) + 1);
+        let most = u64::try_from(max_bytes).unwrap_or(u64::MAX).saturating_add(1);
+        file.take(most).read_to_end(&mut bytes).map_err(|error| trouble(&error))?;
+        // It may have grown meanwhile.
+        Ok(Short { stat, bytes: (bytes.len() <= max_bytes).then_some(bytes) })
     }
 
     fn list(&self, at: &RealPath, max: usize) -> Result<Listing, Failure> {

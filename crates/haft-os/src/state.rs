@@ -10,11 +10,13 @@ use std::{
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Component, Path, PathBuf},
     sync::OnceLock,
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
+/// A file that is kept need not be said to be in use again within so long.
+const FRESH: Duration = Duration::from_secs(60 * 60);
 /// A file that is read whole to be changed isn't longer than this.
 const UPDATE_MAX_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -72,12 +74,16 @@ impl OsState {
     }
 
     /// Puts a content in place of nothing at once, whole or not at all; where a file is there, only its time is
-    /// renewed. Not synced.
+    /// renewed, unless that is less than an hour ago. Not synced.
     ///
     /// # Errors
     /// What `content` answers, and whatever the system says.
     pub fn keep(&self, rel: &str, content: impl FnOnce() -> Result<Vec<u8>, Failure>) -> Result<(), Failure> {
         let path = self.path(rel)?;
+        let modified = fs::metadata(&path).and_then(|meta| meta.modified());
+        if modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age < FRESH)) {
+            return Ok(());
+        }
         if let Ok(file) = OpenOptions::new().append(true).open(&path) {
             // Best effort: with its old time it goes a little sooner.
             let _ = file.set_modified(SystemTime::now());

@@ -5,7 +5,7 @@ use crate::session::CONTENT_MAX_BYTES;
 use haft_core::{
     BoxFuture, Cancel, Command, Confined, Entry, Exit, Failure, FileChange, FileKind, FileLock, FileOp,
     FileTraits, Files, GrepHit, GrepQuery, Http, HttpRequest, HttpResponse, Listing, PathArg, Processes,
-    RealPath, Shell, Skip, Stat, Stdio, WalkOptions, WalkReport, Web, WebPage, WebRequest, WriteMode,
+    RealPath, Shell, Short, Skip, Stat, Stdio, WalkOptions, WalkReport, Web, WebPage, WebRequest, WriteMode,
 };
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -56,6 +56,15 @@ impl Files for Leased<dyn Files> {
             keeper.saw(offset, max_bytes, &bytes);
         }
         Ok(bytes)
+    }
+
+    fn read_short(&self, at: &RealPath, max_bytes: usize) -> Result<Short, Failure> {
+        self.lease.may_see(at)?;
+        let short = self.inner.read_short(at, max_bytes)?;
+        if let (Some(keeper), Some(bytes)) = (&self.lease.terms.keeper, &short.bytes) {
+            keeper.saw(0, max_bytes.saturating_add(1), bytes);
+        }
+        Ok(short)
     }
 
     fn list(&self, at: &RealPath, max: usize) -> Result<Listing, Failure> {

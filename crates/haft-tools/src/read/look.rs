@@ -16,7 +16,7 @@ use crate::{
 };
 use haft_core::{
     Block, Cancel, Failure, FileKind, Files, Media, OUTPUT_MAX_LINES, Output, PageRange, RealPath, Seen,
-    Stat, Truncation,
+    Short, Truncation,
 };
 use serde_json::json;
 use std::fmt::Write as _;
@@ -46,8 +46,8 @@ pub(crate) struct Job<'a> {
     pub(crate) written: &'a str,
     /// The path that it stands for.
     pub(crate) at: &'a RealPath,
-    /// What stands there.
-    pub(crate) stat: Stat,
+    /// What stands there, with a small file's content.
+    pub(crate) short: Short,
     pub(crate) cancel: &'a Cancel,
 }
 
@@ -69,13 +69,13 @@ impl Look {
     pub(crate) fn at(&self, job: &Job<'_>) -> Result<Found, Failure> {
         let (files, at) = (job.files, job.at);
         let name = paths::shown(at, &files.workspace());
-        let stat = job.stat.clone();
+        let Short { stat, bytes } = job.short.clone();
         if stat.kind == FileKind::Folder {
             let listing = files.list(at, folder::ENTRIES_MAX)?;
             return Ok(Found::Shown(Output::text(folder::show(&name, &listing))));
         }
         let len = stat.len;
-        let source = Source::open(files, at, stat)?;
+        let source = Source::open(files, at, stat, bytes)?;
         let head = source.read(0, binary::HEAD_BYTES)?;
         let mut found = if binary::is_binary(&head) {
             Binary { name: &name, head: &head, len }.found(job, self.pages, self.offset)?

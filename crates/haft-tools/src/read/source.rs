@@ -15,11 +15,19 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Opens a file that was found to be so; holds it, if it is short enough.
+    /// Opens a file that was found to be so; holds it, if it is short enough. `held` is all of it, where that was read.
     ///
     /// # Errors
     /// What [`Files::read`] answers.
-    pub(crate) fn open(files: &'a dyn Files, at: &'a RealPath, stat: Stat) -> Result<Self, Failure> {
+    pub(crate) fn open(
+        files: &'a dyn Files,
+        at: &'a RealPath,
+        stat: Stat,
+        held: Option<Vec<u8>>,
+    ) -> Result<Self, Failure> {
+        if held.is_some() {
+            return Ok(Self { files, at, stat, held });
+        }
         let is_short = usize::try_from(stat.len).is_ok_and(|len| len <= HELD_MAX_BYTES);
         let held = if is_short { Some(files.read(at, 0, HELD_MAX_BYTES + 1)?) } else { None };
         // It may have grown meanwhile.

@@ -5,14 +5,12 @@ use super::{
     look::{Job, Look, lines_max},
     media::Found,
 };
-use haft_core::{
-    Cx, Effects, Failure, FileKind, Media, Output, Permission, Risk, SessionView, Spec, Tool, Touch,
-};
+use haft_core::{Cx, Effects, Failure, Media, Output, Permission, Risk, SessionView, Spec, Tool, Touch};
 use std::sync::Arc;
 
 /// A file of at most this length is read where the call runs: handing it to another thread and back would take
 /// longer than the read.
-const INLINE_MAX_BYTES: u64 = 64 * 1024;
+const INLINE_MAX_BYTES: usize = 64 * 1024;
 
 /// Shows files and folders.
 #[derive(Clone)]
@@ -58,12 +56,12 @@ impl Tool for ReadTool {
             is_plain: input.columns.is_some(),
         };
         let (files, cancel) = (Arc::clone(&cx.world.files), cx.cancel.clone());
-        let stat = files.stat(&at)?;
-        let is_small = stat.kind == FileKind::File && stat.len <= INLINE_MAX_BYTES;
+        let short = files.read_short(&at, INLINE_MAX_BYTES)?;
+        let is_small = short.bytes.is_some();
         let media = Arc::clone(&self.media);
         let job = move || {
             let (files, media) = (&*files, &*media);
-            look.at(&Job { files, media, written: &input.path.0, at: &at, stat, cancel: &cancel })
+            look.at(&Job { files, media, written: &input.path.0, at: &at, short, cancel: &cancel })
         };
         let found = if is_small { job() } else { cx.blocking(job).await };
         match found? {
