@@ -210,8 +210,8 @@ impl OsProcesses {
         (cancel, deadline): (&Cancel, Option<Instant>),
         output: &mut (dyn FnMut(Stdio, &[u8]) + Send),
     ) -> Result<PutUp<Exit>, Failure> {
-        // Before anything is begun: what is begun may run for a moment.
         let (_, tries) = command;
+        // Before anything is begun: what is begun may run for a moment.
         if cancel.is_fired() {
             return Err(tries.given_up(Failure::cancelled()));
         }
