@@ -17,7 +17,7 @@ use std::{
     os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
     sync::{Arc, mpsc},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 use tempfile::TempDir;
 
@@ -161,6 +161,37 @@ fn special_files_are_refused_at_once_and_skipped_by_searches() {
         let refused = house.files.grep(&house.real("p"), &query("x"), &mut |_| ControlFlow::Continue(()));
         assert!(refused.unwrap_err().text.contains("named pipe"));
         assert!(matches!(house.files.stat(&house.real("p")).unwrap().kind, FileKind::Special(_)));
+    }
+}
+
+#[test]
+fn a_short_file_is_read_as_it_is_looked_at_and_anything_else_only_looked_at() {
+    for how in BOTH {
+        let house = House::opened_by(how);
+        mkfifo(&house.at("p"));
+        fs::create_dir(house.at("d")).unwrap();
+        house.put("none", "");
+        house.put("most", "12345678");
+        house.put("more", "123456789");
+        for (name, expected) in
+            [("none", Some("")), ("most", Some("12345678")), ("more", None), ("d", None), ("p", None)]
+        {
+            let at = house.real(name);
+            let short = house.files.read_short(&at, 8).unwrap();
+            assert_eq!(short.stat, house.files.stat(&at).unwrap(), "{name}");
+            assert_eq!(short.bytes.as_deref(), expected.map(str::as_bytes), "{name}");
+        }
+        let at = house.real("most");
+        fs::remove_file(house.at("most")).unwrap();
+        assert_eq!(house.files.read_short(&at, 8).unwrap_err().kind, FailureKind::NotFound);
+        symlink("none", house.at("most")).unwrap();
+        assert!(house.files.read_short(&at, 8).is_err(), "a link isn't followed");
+        // Its length says nothing.
+        if let Ok(version) = fs::read("/proc/version") {
+            let at = house.real("/proc/version");
+            let short = |most| house.files.read_short(&at, most).unwrap();
+            assert_eq!((short(version.len() - 1).bytes, short(version.len()).bytes), (None, Some(version)));
+        }
     }
 }
 
@@ -496,6 +527,25 @@ fn the_state_folder_keeps_names_inside_and_updates_whole() {
     state.remove("spill").unwrap();
     state.remove("spill").unwrap();
     assert_eq!(state.list("spill").unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_kept_again_has_its_time_renewed_once_an_hour() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = OsState::new(folder.path());
+    state.keep("k", || Ok(b"x".to_vec())).unwrap();
+    let file = fs::File::options().append(true).open(folder.path().join("k")).unwrap();
+    // One whose time is ahead, as after the clock was set back, would stay for ever.
+    for (from_now, is_renewed) in [(-7_200_i64, true), (-1_800, false), (7_200, true)] {
+        let span = Duration::from_secs(from_now.unsigned_abs());
+        let now = SystemTime::now();
+        let before = if from_now < 0 { now - span } else { now + span };
+        file.set_modified(before).unwrap();
+        state.keep("k", || Err(Failure::internal("it is there"))).unwrap();
+        let after = file.metadata().unwrap().modified().unwrap();
+        let moved = after.duration_since(before).unwrap_or_else(|error| error.duration());
+        assert_eq!(moved > Duration::from_secs(60), is_renewed, "{from_now}");
+    }
 }
 
 #[test]

@@ -131,10 +131,9 @@ pub(super) struct Held {
 impl Held {
     /// What it was kept in by, and what was found when nothing of it was left. Blocking.
     fn end(self) -> Confined {
-        let (mut confined, mut noticed) = (self.confined, self.earlier);
+        let mut confined = self.confined;
         self.scene.end(&mut confined);
-        noticed.append(&mut confined.noticed);
-        confined.noticed = noticed;
+        confined.noticed = each_once(self.earlier, confined.noticed);
         confined
     }
 
@@ -167,7 +166,18 @@ pub(super) async fn unused(held: Option<Held>, why: Failure) -> Failure {
     with_noticed(why, &noticed)
 }
 
-fn with_noticed(mut why: Failure, noticed: &[String]) -> Failure {
+/// What was noticed before and at last: each try notices what stays as it is.
+pub(super) fn each_once(mut earlier: Vec<String>, last: Vec<String>) -> Vec<String> {
+    for notice in last {
+        if !earlier.contains(&notice) {
+            earlier.push(notice);
+        }
+    }
+    earlier
+}
+
+/// Why nothing came of a command, with what has to be told all the same.
+pub(super) fn with_noticed(mut why: Failure, noticed: &[String]) -> Failure {
     for notice in noticed {
         why.text.push('\n');
         why.text.push_str(notice);

@@ -120,8 +120,9 @@ impl Processes for OsProcesses {
 
     fn talk(&self, command: Command) -> BoxFuture<'_, Result<Talk, Failure>> {
         Box::pin(async move {
-            let begun = timeout(command.deadline.unwrap_or(TALK_START), self.begin(&command));
-            let mut talk = begun.await.map_err(|_| too_late())??;
+            let (limit, mut tries) = (command.deadline.unwrap_or(TALK_START), Tries::default());
+            let begun = timeout(limit, self.begin(&command, &mut tries)).await;
+            let mut talk = begun.unwrap_or_else(|_| Err(tries.given_up(too_late())))?;
             talk.input.write(&command.stdin).await?;
             Ok(talk)
         })
@@ -151,6 +152,11 @@ impl Tries {
             }
         }
     }
+
+    /// Why there is to be no other try.
+    fn given_up(&self, why: Failure) -> Failure {
+        launch::with_noticed(why, &self.noticed)
+    }
 }
 
 impl OsProcesses {
@@ -161,10 +167,9 @@ impl OsProcesses {
     ///
     /// # Cancellation
     /// Dropping the future kills what has started.
-    async fn begin(&self, command: &Command) -> Result<Talk, Failure> {
-        let mut tries = Tries::default();
+    async fn begin(&self, command: &Command, tries: &mut Tries) -> Result<Talk, Failure> {
         loop {
-            let launched = self.launched((command, &tries), launch::Given::Talk).await?;
+            let launched = self.launched((command, &*tries), launch::Given::Talk).await?;
             if let Some(talk) = tries.take(talk::begin(launched).await?)? {
                 return Ok(talk);
             }
@@ -184,7 +189,8 @@ impl OsProcesses {
         // Forking takes its time in a large process, and executing may hang on a network's file system.
         let launching = spawn_blocking(move || launch::launch(command, &own, given));
         let _not_started = AbortOnDrop(launching.abort_handle());
-        let mut launched = launching.await.map_err(|fault| not_launched(&fault))??;
+        let launched = launching.await.unwrap_or_else(|fault| Err(not_launched(&fault)));
+        let mut launched = launched.map_err(|why| tries.given_up(why))?;
         if let Some(held) = &mut launched.held {
             held.earlier.clone_from(&tries.noticed);
         }
@@ -204,15 +210,16 @@ impl OsProcesses {
         (cancel, deadline): (&Cancel, Option<Instant>),
         output: &mut (dyn FnMut(Stdio, &[u8]) + Send),
     ) -> Result<PutUp<Exit>, Failure> {
+        let (_, tries) = command;
         // Before anything is begun: what is begun may run for a moment.
         if cancel.is_fired() {
-            return Err(Failure::cancelled());
+            return Err(tries.given_up(Failure::cancelled()));
         }
         let launched = select! {
             biased;
-            () = cancel.fired() => return Err(Failure::cancelled()),
+            () = cancel.fired() => return Err(tries.given_up(Failure::cancelled())),
             launched = self.launched(command, launch::Given::Once) => launched?,
-            () = at(deadline) => return Err(too_late()),
+            () = at(deadline) => return Err(tries.given_up(too_late())),
         };
         run::Run::new(launched, output).finish(cancel, deadline).await
     }
@@ -286,6 +293,13 @@ mod tests {
     use super::{launch::NotPutUp, *};
 
     #[test]
+    fn what_each_try_notices_is_told_once() {
+        let all = |notices: &[&str]| notices.iter().map(|notice| (*notice).to_owned()).collect::<Vec<_>>();
+        let told = launch::each_once(all(&["set aside", "too many"]), all(&["too many", "replaced"]));
+        assert_eq!(told, ["set aside", "too many", "replaced"]);
+    }
+
+    #[test]
     fn bubblewrap_is_tried_again_a_few_times_and_what_was_noticed_meanwhile_is_told() {
         let not = |noticed: &[&str]| {
             let noticed = noticed.iter().map(|notice| (*notice).to_owned()).collect();
@@ -297,6 +311,7 @@ mod tests {
             assert_eq!(tries.take(not(&["set aside"])).unwrap(), None);
         }
         assert_eq!(tries.noticed, ["set aside"]);
+        assert!(tries.given_up(Failure::cancelled()).text.ends_with("\nset aside"));
         assert_eq!(tries.take(not(&["set aside"])).unwrap_err().text, "not put up\nset aside");
     }
 }

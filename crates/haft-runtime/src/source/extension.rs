@@ -19,6 +19,9 @@ const HOOKS: &str = "hooks";
 const SKILLS: &str = "skills";
 /// Servers that it lists; whoever starts servers reads them.
 const SERVERS: &str = "mcpServers";
+/// What is read of it; what else is in it is for other hosts, or a remark.
+const READ: &str = "activationEvents commandTools contributes description hooks main mcpServers name permissions \
+                    runtime skills toolMutateCapabilities version";
 /// What wakes an extension at once.
 const AT_ONCE: [&str; 3] = ["onStartupFinished", "onStartup", "*"];
 const ON_TOOL: &str = "onTool:";
@@ -125,9 +128,7 @@ pub fn parse_extension(from: &ManifestText<'_>) -> Result<ExtensionManifest, Vec
         let fix = "write {\"name\": …, \"main\": …, \"activationEvents\": […]}".to_owned();
         return Err(vec![from.problem(1, "the manifest must be one JSON object".to_owned(), fix)]);
     };
-    let lines = KeyLines::scan(from.text);
-    let faults = lines.repeated().iter().map(|key| from.repeated(key)).collect();
-    let mut reader = Reader { from, root, lines, faults };
+    let mut reader = Reader { from, root, lines: KeyLines::scan(from.text), faults: Vec::new() };
     let manifest = reader.manifest();
     if reader.faults.is_empty() { Ok(manifest) } else { Err(reader.faults) }
 }
@@ -177,7 +178,10 @@ impl Reader<'_> {
         let has_more = !command_tools.is_empty()
             || [SERVERS, HOOKS, SKILLS].iter().any(|key| self.root.contains_key(*key));
         let main = self.text("main").or_else(|| (!has_more).then(|| MAIN.to_owned()));
-        let (hooks, hook_files, warnings) = self.hooks();
+        let (hooks, hook_files, mut warnings) = self.hooks();
+        let repeated =
+            self.lines.repeated().iter().filter(|key| READ.split(' ').any(|read| read == key.field));
+        warnings.extend(repeated.map(|key| self.from.repeated(key)));
         ExtensionManifest {
             // Under a runtime of the user's nothing of it runs before a call of one of its tools was allowed.
             is_lazy: is_woken || runtime.is_some(),
@@ -202,6 +206,11 @@ impl Reader<'_> {
 
     /// Its hooks, the files that declare further ones, and what is wrong with them: no reason to set its tools aside.
     fn hooks(&self) -> (Vec<Hook>, Vec<String>, Vec<Problem>) {
+        // What stands under the first of the two may be a guard.
+        if let Some(key) = self.lines.repeated().iter().find(|key| key.field == HOOKS) {
+            let place = format!("{}:{}", self.from.path, key.line);
+            return (vec![unread_hooks(place, key.text())], Vec::new(), Vec::new());
+        }
         let at = format!("/{HOOKS}");
         match self.root.get(HOOKS) {
             None | Some(Value::Null) => (Vec::new(), Vec::new(), Vec::new()),
@@ -453,11 +462,26 @@ mod tests {
     }
 
     #[test]
+    fn a_key_that_stands_twice_takes_no_guard_away() {
+        let guard = "\"hooks\": {\"PreToolUse\": [{\"command\": \"./guard.sh\"}]}";
+        let text = format!("{{\"//\": 1, \"//\": 2, \"version\": \"1\",\n\"version\": \"2\", {guard}}}");
+        let kept = read(&text).unwrap();
+        assert_eq!((kept.version.as_str(), kept.warnings.len(), kept.hooks.len()), ("2", 1, 1));
+        assert!(kept.warnings[0].text.contains("\"version\" stands twice"), "{:?}", kept.warnings);
+        assert_eq!(kept.warnings[0].line, Some(2));
+        assert!(!matches!(kept.hooks[0].handler, Handler::Broken(_)));
+        let within = "{\"hooks\": {\"PreToolUse\": [{\"command\": \"./guard.sh\"}],\n\"PreToolUse\": []}}";
+        for text in [format!("{{{guard},\n\"hooks\": {{}}}}"), within.to_owned()] {
+            let manifest = read(&text).unwrap();
+            assert!(matches!(&manifest.hooks[..], [Hook { handler: Handler::Broken(_), .. }]), "{text}");
+            assert!(manifest.warnings[0].text.contains("stands twice"), "{text}");
+        }
+    }
+
+    #[test]
     fn faults_have_their_line() {
         for (text, line, says) in [
             ("{\n,}", 2, "not valid JSON"),
-            ("{\"hooks\": {},\n\"main\": \"a\",\n\"hooks\": {}}", 3, "\"hooks\" stands twice"),
-            ("{\"x\": {\"y\": 1,\n\"y\": 1}}", 2, "\"y\" stands twice"),
             ("[]", 1, "one JSON object"),
             ("{\n\"main\": 3}", 2, "\"main\" must be a string"),
             ("{\"name\": \"a\",\n\"permissions\": [1]}", 2, "list of strings"),

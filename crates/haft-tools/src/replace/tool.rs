@@ -184,12 +184,14 @@ impl Job {
         Ok(Round::Ready(swept.digest(), swept))
     }
 
-    /// Keeps others off the files that are named themselves, before they are looked at. Those in folders are known only
-    /// when they were found.
+    /// Keeps others off the files before they are looked at, where all are named themselves. Those in folders are known
+    /// only when they were found, which takes its time.
     fn lock_named(&self) -> Result<Locked, Failure> {
-        let is_file = |at: &&RealPath| self.files.peek(at).is_some_and(|stat| stat.kind == FileKind::File);
-        let named = self.trees.iter().filter(is_file).filter(|_| !self.is_dry).take(LOCKED_MAX).cloned();
-        Locked::all(self, named.collect())
+        let is_file = |at: &RealPath| self.files.peek(at).is_some_and(|stat| stat.kind == FileKind::File);
+        if self.is_dry || !self.trees.iter().all(is_file) {
+            return Ok(Locked::default());
+        }
+        Locked::all(self, self.trees.iter().take(LOCKED_MAX).cloned().collect())
     }
 
     fn write(&self, swept: &Swept, locked: &mut Locked) -> Result<Output, Failure> {

@@ -1,7 +1,7 @@
 //! Calls beside each other, and a world that changes while a question is open.
 
 use crate::kit::{bash, denied, denying, done, end_of, failed, has, kit, signs, silent, start};
-use haft_core::{FailureKind, Outcome, Request};
+use haft_core::{Cancel, FailureKind, Outcome, PathArg, Request};
 use haft_test::Answers;
 use serde_json::json;
 use std::{
@@ -209,6 +209,19 @@ async fn a_replace_comes_through_beside_edits_without_end() {
     };
     tokio::join!(edits, replaces);
     assert!(String::from_utf8(kit.read("f")).unwrap().starts_with(&format!("mine = {REPLACES}\n")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replace_in_a_folder_waits_for_no_file_that_it_leaves_as_it_is() {
+    let kit = kit();
+    kit.write("f", "other\n");
+    kit.write("d/a", "one\n");
+    let files = &kit.world().files;
+    let at = files.resolve(&PathArg::from("f")).unwrap();
+    let _held = files.lock(&at, &Cancel::new()).unwrap();
+    let input = json!({"pattern": "one", "replacement": "two", "literal": true, "paths": ["f", "d"]});
+    done(&end_of(start(&kit, "replace", &input)).await);
+    assert_eq!(signs(kit.read("d/a")), signs("two\n"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,6 +5,8 @@ use crate::{catalogue::Problem, settings::instead};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+/// A field for people alone.
+const REMARK: &str = "$comment";
 /// Every field that stands at the root.
 const KNOWN: [&str; 42] = [
     "$schema",
@@ -48,7 +50,7 @@ const KNOWN: [&str; 42] = [
     "runtime",
     "main",
     "output",
-    "$comment",
+    REMARK,
 ];
 /// Those that other hosts nest under `policy`.
 const NESTED: [&str; 16] = [
@@ -105,10 +107,12 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Finds fault with each key that its object has already.
+    /// Finds fault with each key that its object has already. In what isn't read it is none: remarks have one key over and
+    /// over.
     pub(super) fn refuse_repeated(&mut self) {
-        let repeated = self.lines.repeated().iter().map(|key| self.from.repeated(key));
-        self.faults.extend(repeated);
+        let is_read = |field: &str| field != REMARK && KNOWN.contains(&field);
+        let repeated = self.lines.repeated().iter().filter(|key| is_read(&key.field));
+        self.faults.extend(repeated.map(|key| self.from.repeated(key)));
     }
 
     pub(super) fn line(&self, pointer: &str) -> usize {

@@ -19,6 +19,8 @@ pub(in crate::source) struct KeyLines {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::source) struct Repeated {
     key: String,
+    /// The field of the text that it is, or that it stands in.
+    pub(in crate::source) field: String,
     /// Where it stands again.
     pub(in crate::source) line: usize,
 }
@@ -36,8 +38,9 @@ impl Repeated {
 impl KeyLines {
     /// Looks through a text that is valid JSON; in any other the keys up to the fault are found.
     pub(in crate::source) fn scan(text: &str) -> Self {
-        let (text, path, found) = (without_bom(text), String::new(), Self::default());
-        let mut scanner = Scanner { text, at: 0, line: 1, path, room: POINTERS_MAX_BYTES, found };
+        let (path, field, found) = (String::new(), String::new(), Self::default());
+        let text = without_bom(text);
+        let mut scanner = Scanner { text, at: 0, line: 1, path, field, room: POINTERS_MAX_BYTES, found };
         scanner.value();
         scanner.found
     }
@@ -67,6 +70,8 @@ struct Scanner<'t> {
     at: usize,
     line: usize,
     path: String,
+    /// The first key of the path.
+    field: String,
     /// How many bytes of pointers may still be kept.
     room: usize,
     found: KeyLines,
@@ -128,6 +133,9 @@ impl Scanner<'_> {
 
     fn inside(&mut self, key: &str, line: usize) {
         let outer = self.path.len();
+        if outer == 0 {
+            key.clone_into(&mut self.field);
+        }
         self.path.push('/');
         self.path.push_str(key);
         // Each pointer repeats the keys around it: of a long one around very many, a small text would make gigabytes.
@@ -141,7 +149,7 @@ impl Scanner<'_> {
 
     fn repeat(&mut self, key: String, line: usize) {
         if self.found.repeated.len() < REPEATED_MAX {
-            self.found.repeated.push(Repeated { key, line });
+            self.found.repeated.push(Repeated { key, field: self.field.clone(), line });
         }
     }
 
@@ -216,12 +224,18 @@ mod tests {
         }
     }
 
+    fn repeated(key: &str, field: &str, line: usize) -> Repeated {
+        Repeated { key: key.to_owned(), field: field.to_owned(), line }
+    }
+
     #[test]
     fn a_key_that_its_object_has_already_is_named_with_its_line() {
         let text = "\u{feff}{\"a\": {\"x\": 1,\n\"b\": [{\"b\": 1}, {\"b\": 2}]},\n\"a/x\": 1, \"x\": 2,\n\"\\u0061\": 3}";
         let lines = KeyLines::scan(text);
-        assert_eq!(lines.repeated(), [Repeated { key: "a".to_owned(), line: 4 }]);
+        assert_eq!(lines.repeated(), [repeated("a", "a", 4)]);
         assert_eq!(lines.line("/a/b"), 2);
+        let within = "{\"a\": {\"b\": 0},\n\"c\": [{\"b\": 0, \"b\": 0}], \"a\": 0}";
+        assert_eq!(KeyLines::scan(within).repeated(), [repeated("b", "c", 2), repeated("a", "a", 2)]);
         let many = format!("{{{}}}", vec!["\"k\": 0"; 100].join(","));
         assert_eq!(KeyLines::scan(&many).repeated().len(), REPEATED_MAX);
     }

@@ -299,6 +299,14 @@ mod tests {
     }
 
     #[test]
+    fn remarks_may_have_one_key_over_and_over() {
+        let text =
+            "\"//\": \"a\", \"//\": \"b\",\n\"$comment\": 1, \"$comment\": 2, \"x\": {\"y\": 1, \"y\": 2}";
+        let manifest = read(&with(text)).unwrap();
+        assert!(manifest.warnings.iter().all(|problem| problem.text.contains("is ignored")));
+    }
+
+    #[test]
     fn a_module_under_a_runtime_speaks_in_events_and_is_kept_in() {
         let text = "{\"name\": \"word-stats\", \"description\": \"d\",\n\"runtime\": \"node\", \"output\": \"json\"}";
         let manifest = read(text).unwrap();
