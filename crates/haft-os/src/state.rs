@@ -16,7 +16,7 @@ use std::{
 const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
 /// A file that is kept need not be said to be in use again within so long.
-const FRESH: Duration = Duration::from_secs(60 * 60);
+const FRESH: Duration = Duration::from_secs(60);
 /// A file that is read whole to be changed isn't longer than this.
 const UPDATE_MAX_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -74,7 +74,7 @@ impl OsState {
     }
 
     /// Puts a content in place of nothing at once, whole or not at all; where a file is there, only its time is
-    /// renewed, unless that is less than an hour ago. Not synced.
+    /// renewed, unless that is less than a minute ago. Not synced.
     ///
     /// # Errors
     /// What `content` answers, and whatever the system says.

@@ -46,8 +46,6 @@ pub(crate) struct Job<'a> {
     pub(crate) written: &'a str,
     /// The path that it stands for.
     pub(crate) at: &'a RealPath,
-    /// What stands there, with a small file's content.
-    pub(crate) short: Short,
     pub(crate) cancel: &'a Cancel,
 }
 
@@ -62,14 +60,14 @@ struct Shown {
 }
 
 impl Look {
-    /// Looks at a path.
+    /// Looks at a path, of which is known what stands there, with a small file's content.
     ///
     /// # Errors
     /// What [`Files`] answers, and cancelled.
-    pub(crate) fn at(&self, job: &Job<'_>) -> Result<Found, Failure> {
+    pub(crate) fn at(&self, job: &Job<'_>, short: Short) -> Result<Found, Failure> {
         let (files, at) = (job.files, job.at);
         let name = paths::shown(at, &files.workspace());
-        let Short { stat, bytes } = job.short.clone();
+        let Short { stat, bytes } = short;
         if stat.kind == FileKind::Folder {
             let listing = files.list(at, folder::ENTRIES_MAX)?;
             return Ok(Found::Shown(Output::text(folder::show(&name, &listing))));

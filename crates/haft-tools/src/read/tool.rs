@@ -61,7 +61,7 @@ impl Tool for ReadTool {
         let media = Arc::clone(&self.media);
         let job = move || {
             let (files, media) = (&*files, &*media);
-            look.at(&Job { files, media, written: &input.path.0, at: &at, short, cancel: &cancel })
+            look.at(&Job { files, media, written: &input.path.0, at: &at, cancel: &cancel }, short)
         };
         let found = if is_small { job() } else { cx.blocking(job).await };
         match found? {
