@@ -101,7 +101,8 @@ pub struct StateEntry {
 
 /// A file that only grows, by whole lines; several processes may write it.
 pub trait LineLog: Send + Sync {
-    /// Adds one line (without its line end), or several with line ends between them, in one write. A torn last line is closed first.
+    /// Adds one line (without its line end), or several with line ends between them, in one write. A torn last line is
+    /// closed first.
     ///
     /// # Errors
     /// Unavailable where it can't be written.

@@ -29,7 +29,7 @@ pub(crate) struct Call {
     pub(crate) outer: Option<Arc<Stopwatch>>,
     pub(crate) watch: Option<Stopwatch>,
     pub(crate) sink: Arc<CallSink>,
-    pub(crate) unwritten: Unwritten,
+    pub(crate) unwritten: Arc<Unwritten>,
     pub(crate) captures: CaptureSlot,
     pub(crate) offer: Option<Offer>,
     /// What hooks want the model to know.
@@ -48,12 +48,17 @@ pub(crate) struct Call {
 }
 
 /// The request of a call until it is written down, with the next line of the call or as soon as the call has to wait:
-/// most go on at once, for which one write does.
-#[derive(Clone)]
+/// most go on at once, for which one write does. Of a call that breaks off it is written too.
 pub(crate) struct Unwritten {
     session: Arc<Session>,
     call: CallId,
-    entry: Arc<Mutex<Option<LogEntry>>>,
+    entry: Mutex<Option<LogEntry>>,
+}
+
+impl Drop for Unwritten {
+    fn drop(&mut self) {
+        self.write();
+    }
 }
 
 impl Unwritten {
@@ -138,10 +143,10 @@ impl Call {
             CallSink::new(id.clone(), session.bus().clone(), captures.clone())
                 .masked(session.masks().clone()),
         );
-        let unwritten = Unwritten { session: Arc::clone(session), call: id.clone(), entry: Arc::default() };
+        let unwritten = Unwritten { session: Arc::clone(session), call: id.clone(), entry: Mutex::default() };
         Self {
             id,
-            unwritten,
+            unwritten: Arc::new(unwritten),
             session: Arc::clone(session),
             request,
             cancel,

@@ -125,7 +125,7 @@ impl Executor {
     /// The twelve steps.
     async fn run(&self, mut call: Call, seat: Seat) -> Ended {
         call.begin();
-        let (cancel, unwritten) = (call.cancel.clone(), call.unwritten.clone());
+        let (cancel, unwritten) = (call.cancel.clone(), Arc::clone(&call.unwritten));
         let prepared = {
             let prepare = pin!(self.prepare(&mut call, &seat));
             tokio::select! {

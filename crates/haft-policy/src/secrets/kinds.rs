@@ -1,6 +1,6 @@
 //! The kinds of secrets and the forms their vendors publish.
 //!
-//! A kind is found in two steps: one automaton looks for the words of all kinds at once, and the pattern of a
+//! A kind is found in two steps: one search looks for the words of all kinds at once, and the pattern of a
 //! kind is tried only where one of its words stands. The first group of a pattern is the secret. Patterns work
 //! on bytes and need neither look-around nor back-references, so that they are tried in linear time.
 //!

@@ -242,12 +242,19 @@ impl ToolIndex {
             *score *= self.weights.described.mul_add(share(covered.description, all.description), 1.0);
         }
         self.add_spelling(&words, &mut scores);
-        if lacks_number(text, &words) {
+        if lacks_number(text, &words, |word| self.is_own(word)) {
             for (score, _) in scores.iter_mut().zip(&self.entries).filter(|(_, entry)| entry.needs_number) {
                 *score *= 1.0 - self.weights.numberless;
             }
         }
         scores
+    }
+
+    /// Whether tools, or parameters of theirs, are called by that word, written together or apart.
+    fn is_own(&self, word: &str) -> bool {
+        let parts = split(word);
+        let is_own = |part: &str| self.terms.get(&stem(part)).is_some_and(|term| term.in_names);
+        is_own(&parts.concat()) || parts.iter().all(|part| is_own(part))
     }
 
     /// Of the tools that are best by words, lifts those whose words are written like those of the query.

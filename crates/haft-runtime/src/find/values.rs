@@ -3,12 +3,15 @@
 //! A task as somebody puts it has names, texts in quotes and numbers, or asks for something; what only says which tool is
 //! wanted has none. What follows for a tool is left to the index.
 
+use super::words::is_stop;
+
 /// Numbers that are written as words.
 const NUMBERS: [&str; 10] = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 
-/// Whether a query is a task in which there is no number, so that a tool that has to be told one hardly fits.
-pub(super) fn lacks_number(text: &str, words: &[String]) -> bool {
-    (text.contains('?') || has_quotes(text) || has_name(text)) && !has_number(text, words)
+/// Whether a query is a task in which there is no number, so that a tool that has to be told one hardly fits. A word that
+/// tools themselves are called by (`is_own`) names no value but which tool is wanted, as `GitHub`.
+pub(super) fn lacks_number(text: &str, words: &[String], is_own: impl Fn(&str) -> bool) -> bool {
+    (text.contains('?') || has_quotes(text) || has_name(text, is_own)) && !has_number(text, words)
 }
 
 /// Whether there is a number, in digits or as a word; the digits of `abc12` are none.
@@ -32,12 +35,15 @@ fn has_quotes(text: &str) -> bool {
     })
 }
 
-/// Whether a word that doesn't begin a sentence begins with a capital letter.
-fn has_name(text: &str) -> bool {
+/// Whether a word that doesn't begin a sentence begins with a capital letter, and isn't `I`.
+fn has_name(text: &str, is_own: impl Fn(&str) -> bool) -> bool {
     let goes_on = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | ',' | '\'' | '"');
     let ends = text.split(' ').map(|word| word.chars().next_back());
-    let starts = text.split(' ').skip(1).map(|word| word.trim_start_matches(['\'', '"']).chars().next());
-    ends.zip(starts).any(|(end, start)| end.is_some_and(goes_on) && start.is_some_and(char::is_uppercase))
+    let words = text.split(' ').skip(1).map(|word| word.trim_start_matches(['\'', '"']));
+    ends.zip(words).any(|(end, word)| {
+        let is_capital = end.is_some_and(goes_on) && word.chars().next().is_some_and(char::is_uppercase);
+        is_capital && !is_stop(&word.to_lowercase()) && !is_own(word)
+    })
 }
 
 #[cfg(test)]
@@ -45,7 +51,7 @@ mod tests {
     use super::{super::words::split, *};
 
     fn lacks(text: &str) -> bool {
-        lacks_number(text, &split(text))
+        lacks_number(text, &split(text), |word| word.starts_with("GitHub"))
     }
 
     #[test]
@@ -78,10 +84,20 @@ mod tests {
 
     #[test]
     fn what_only_says_which_tool_is_wanted_lacks_nothing() {
-        for query in
-            ["area of a triangle", "Set the volume", "it's done. Then", "find_node", "", " ", "''", "Paris"]
-        {
+        for query in [
+            "area of a triangle",
+            "Set the volume",
+            "it's done. Then",
+            "find_node",
+            "",
+            " ",
+            "''",
+            "Paris",
+            "get a GitHub issue",
+            "what can I read",
+        ] {
             assert!(!lacks(query), "{query}");
         }
+        assert!(lacks("get the GitHub issues of Ann"));
     }
 }

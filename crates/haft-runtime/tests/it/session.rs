@@ -1,7 +1,9 @@
 //! A session's memory: its log, what is known when it is opened again, and the end of a run.
 
-use crate::kit::{log_of, probe, request, soon};
-use haft_core::{CallId, Clock, Failure, Outcome, Output, RealPath, Seen};
+use crate::kit::{log_of, probe, request, session_of, soon};
+use haft_core::{
+    Answer, Approver, BoxFuture, CallId, Clock, Failure, Outcome, Output, Question, RealPath, Seen,
+};
 use haft_policy::{Mode, Policy};
 use haft_runtime::{Catalogue, LogEntry, Session, SessionSetup, read_log};
 use haft_test::{Answers, Harness};
@@ -60,6 +62,25 @@ async fn a_call_is_in_the_log_while_it_waits_for_an_answer() {
     soon(running).await;
     let log = log_of(&kit, "test");
     assert!(matches!(&log[2..], [LogEntry::Started { .. }, LogEntry::Ended { .. }]), "{log:?}");
+}
+
+/// Somebody who falls over each question.
+struct Clumsy;
+
+impl Approver for Clumsy {
+    fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
+        panic!("{} is asked about", question.tool)
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_breaks_off_before_it_waits_is_in_the_log() {
+    let kit = Harness::new();
+    kit.register(probe("note").asks().run(|_, _| async { Ok("noted") }));
+    let session = session_of(&kit, "broken", |setup| SessionSetup { approver: Arc::new(Clumsy), ..setup });
+    soon(kit.executor().submit(&session, request("note", &json!({})))).await;
+    let log = log_of(&kit, "broken");
+    assert!(matches!(&log[..], [LogEntry::Opened { .. }, LogEntry::Requested { .. }]), "{log:?}");
 }
 
 #[tokio::test]

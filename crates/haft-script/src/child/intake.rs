@@ -14,8 +14,8 @@ use std::{
 
 /// A longer order isn't one.
 const ORDER_MAX_BYTES: usize = 64 << 20;
-/// While so many orders wait here, the others wait in the pipe.
-const ORDERS_WAITING: usize = 8;
+/// While so much waits here, the rest waits in the pipe, an order to stop too. A script's calls give far less at once.
+const WAITING_MAX_BYTES: usize = 64 << 20;
 /// How much is read at once.
 const PIECE_BYTES: usize = 64 * 1024;
 /// At most so often a look is taken at what came in while a script runs.
@@ -35,6 +35,16 @@ pub(super) enum Incoming {
     Order(Box<Order>),
     /// For what stands around the script, as it came.
     Raw(Vec<u8>),
+}
+
+impl Incoming {
+    /// What it takes while it waits. Of orders to the engine there are one or two in a child's life.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Order(_) => 0,
+            Self::Raw(line) => line.len(),
+        }
+    }
 }
 
 /// Standard input as orders. Where it has ended haft is gone, and so is the child.
@@ -108,11 +118,11 @@ impl Intake {
     }
 
     fn take(&self) -> Option<Incoming> {
-        self.lines.borrow_mut().waiting.pop_front()
+        self.lines.borrow_mut().take()
     }
 
     fn has_room(&self) -> bool {
-        self.lines.borrow().waiting.len() < ORDERS_WAITING
+        self.lines.borrow().has_room()
     }
 
     /// Waits for something to be there, and reads it.
@@ -141,6 +151,8 @@ struct Lines {
     /// A line that hasn't ended.
     begun: Vec<u8>,
     waiting: VecDeque<Incoming>,
+    /// What waits, in bytes.
+    waiting_bytes: usize,
 }
 
 /// Whether an order to stop is among what was read.
@@ -169,9 +181,20 @@ impl Lines {
             if matches!(&incoming, Incoming::Order(order) if matches!(**order, Order::Stop)) {
                 stop = Stop::Asked;
             }
+            self.waiting_bytes = self.waiting_bytes.saturating_add(incoming.bytes());
             self.waiting.push_back(incoming);
         }
         Ok(stop)
+    }
+
+    fn take(&mut self) -> Option<Incoming> {
+        let incoming = self.waiting.pop_front()?;
+        self.waiting_bytes = self.waiting_bytes.saturating_sub(incoming.bytes());
+        Some(incoming)
+    }
+
+    fn has_room(&self) -> bool {
+        self.waiting_bytes < WAITING_MAX_BYTES
     }
 }
 
@@ -200,7 +223,7 @@ mod tests {
     use super::*;
 
     fn raw(lines: &mut Lines) -> Option<String> {
-        match lines.waiting.pop_front()? {
+        match lines.take()? {
             Incoming::Raw(line) => Some(String::from_utf8(line).unwrap()),
             Incoming::Order(order) => panic!("{order:?}"),
         }
@@ -232,11 +255,36 @@ mod tests {
         let said = b"{\"do\":\"answer\",\"id\":1,\"value\":1}\n{\"do\":\"stop\"}\n{\"do\":\"en";
         assert_eq!(lines.push(said), Ok(Stop::Asked));
         assert!(raw(&mut lines).is_some());
-        assert!(
-            matches!(lines.waiting.pop_front(), Some(Incoming::Order(order)) if matches!(*order, Order::Stop))
-        );
+        assert!(matches!(lines.take(), Some(Incoming::Order(order)) if matches!(*order, Order::Stop)));
         assert_eq!(lines.push(b"d\"}\n"), Ok(Stop::NotAsked));
         assert!(raw(&mut lines).is_some());
+    }
+
+    #[test]
+    fn a_stop_is_read_behind_the_answers_to_all_calls_of_a_script_that_is_busy() {
+        let mut lines = Lines::default();
+        for id in 0..1_000 {
+            assert!(lines.has_room());
+            let answer = serde_json::to_vec(&Order::answer(id, Ok("x".repeat(1_000).into()))).unwrap();
+            assert_eq!(lines.push(&answer), Ok(Stop::NotAsked));
+            assert_eq!(lines.push(b"\n"), Ok(Stop::NotAsked));
+        }
+        assert!(lines.has_room());
+        assert_eq!(lines.push(b"{\"do\":\"stop\"}\n"), Ok(Stop::Asked));
+    }
+
+    #[test]
+    fn what_waits_is_bounded_by_its_bytes() {
+        let mut lines = Lines::default();
+        let answer =
+            format!("{{\"do\":\"answer\",\"id\":1,\"value\":\"{}\"}}\n", "x".repeat(WAITING_MAX_BYTES / 2));
+        for _ in 0..2 {
+            assert!(lines.has_room());
+            assert_eq!(lines.push(answer.as_bytes()), Ok(Stop::NotAsked));
+        }
+        assert!(!lines.has_room());
+        assert!(raw(&mut lines).is_some() && lines.has_room());
+        assert!(raw(&mut lines).is_some() && lines.waiting_bytes == 0);
     }
 
     #[test]

@@ -182,6 +182,31 @@ fn a_tool_that_needs_a_number_stands_back_where_a_task_has_none() {
 }
 
 #[test]
+fn what_tools_are_called_by_is_no_value_that_a_task_names() {
+    let schema = json!({"properties": {"issue_number": {"type": "number"}}, "required": ["issue_number"]});
+    let tools = ToolIndex::build(["mcp__github__get_issue", "mcp__slack__get_issue"].map(|name| Document {
+        name,
+        source: "server",
+        aliases: &[],
+        description: "Gets it.",
+        schema: &schema,
+    }));
+    let score = |query: &str| {
+        let found = tools.search(&Query::parse(query), 5, |_| true);
+        found.hits.iter().map(|hit| hit.score.to_bits()).max().unwrap()
+    };
+    for (query, small) in [
+        ("find the Slack issue", "find the slack issue"),
+        ("find the GitHub issue", "find the gitHub issue"),
+        ("find that Issue", "find that issue"),
+        ("may I find issues", "may i find issues"),
+    ] {
+        assert_eq!(score(query), score(small), "{query}");
+    }
+    assert_ne!(score("find the issue of Ann"), score("find the issue of ann"));
+}
+
+#[test]
 fn parameters_and_their_values_are_found() {
     let schema = json!({"type": "object", "properties": {
         "shape": {"type": "string", "enum": ["hexagon", "circle"], "description": "its outline"},
