@@ -4,7 +4,10 @@
 //! left to the supervisor.
 
 use super::stat::Stat;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
+use rustix::{
+    io::Errno,
+    process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal},
+};
 use std::{
     collections::{HashMap, HashSet},
     fs::{self, File},
@@ -32,8 +35,8 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Sends a signal, unless the id means another process by now.
-    pub(super) fn signal(&self, signal: Signal) {
+    /// Sends signals, one after the other, unless the id means another process by now.
+    pub(super) fn signal(&self, signals: &[Signal]) {
         let Some(pid) = Pid::from_raw(self.pid) else {
             return;
         };
@@ -43,12 +46,14 @@ impl Process {
         if now.is_none() || now != self.stat.started() {
             return;
         }
-        // It may have ended, or be another user's by now.
-        let _ = match handle {
-            Ok(handle) => pidfd_send_signal(handle, signal),
-            Err(rustix::io::Errno::NOSYS) => kill_process(pid, signal),
-            Err(gone) => Err(gone),
-        };
+        for &signal in signals {
+            // It may have ended, or be another user's by now.
+            let _ = match &handle {
+                Ok(handle) => pidfd_send_signal(handle, signal),
+                Err(Errno::NOSYS) => kill_process(pid, signal),
+                Err(gone) => Err(*gone),
+            };
+        }
     }
 }
 
@@ -199,7 +204,7 @@ mod tests {
     /// Ends what the shell started, and the shell.
     fn end(mut shell: Child) {
         for process in living_beneath(pid(&shell)) {
-            process.signal(Signal::KILL);
+            process.signal(&[Signal::KILL]);
         }
         shell.kill().unwrap();
         shell.wait().unwrap();
@@ -260,6 +265,23 @@ mod tests {
         assert!(is_met(own) && !is_met(child));
         drop(end_it);
         thread.join().unwrap();
+    }
+
+    #[test]
+    fn what_was_stopped_ends_by_the_signals_of_one_look() {
+        let mut shell = shell("echo up; kill -STOP $$; exec sleep 47133");
+        let process = Process { pid: pid(&shell), stat: Stat::read(&shell.id().to_string()).unwrap() };
+        let began = Instant::now();
+        let is_stopped = || {
+            let stat = fs::read_to_string(format!("/proc/{}/stat", process.pid)).unwrap();
+            stat.contains(") T ")
+        };
+        while !is_stopped() {
+            assert!(began.elapsed() < LIMIT);
+        }
+        process.signal(&[Signal::TERM, Signal::CONT]);
+        let status = shell.wait().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGTERM));
     }
 
     #[test]
