@@ -25,6 +25,7 @@ use std::{
     os::{fd::OwnedFd, unix::net::UnixStream},
     path::{Path, PathBuf},
     process::{Command as StdCommand, Stdio},
+    sync::Weak,
     time::Duration,
 };
 use tempfile::NamedTempFile;
@@ -241,8 +242,13 @@ pub(super) enum Given {
 /// Starts the command. Blocks until the program is executed; must be in a tokio runtime.
 ///
 /// # Errors
-/// As [`haft_core::Processes::run`].
-pub(super) fn launch(command: Command, own: &OsProcesses, given: Given) -> Result<Launched, Failure> {
+/// As [`haft_core::Processes::run`]; cancelled where nobody holds what `wanted` stands for any more.
+pub(super) fn launch(
+    command: Command,
+    own: &OsProcesses,
+    given: Given,
+    wanted: &Weak<()>,
+) -> Result<Launched, Failure> {
     let (environment, sandbox, limits) = (&*own.environment, own.sandbox.as_deref(), own.limits);
     let Some((program, arguments)) = command.argv.split_first() else {
         return Err(Failure::invalid("the command is empty; name a program to run"));
@@ -280,6 +286,10 @@ pub(super) fn launch(command: Command, own: &OsProcesses, given: Given) -> Resul
         Some((_, _, scene)) if command.keep => scene.held_apart().map_err(|fault| no_pipe(&fault))?,
         _ => None,
     };
+    // What was made ready took its time, in the sandbox most of all. From here on it costs processes.
+    if wanted.strong_count() == 0 {
+        return Err(Failure::cancelled());
+    }
     let group = Group::new(limits);
     let is_own_user = plan.as_ref().is_some_and(Plan::is_own_user);
     let bounds = Bounds::new(limits, group.as_ref(), is_own_user);
@@ -486,4 +496,25 @@ fn not_started(program: &str, folder: &str, fault: &io::Error) -> Failure {
         _ => Failure::internal(format!("`{program}` couldn't be started: {fault}")),
     };
     failure.diagnose(fault.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_core::RealPath;
+    use std::sync::Arc;
+
+    #[tokio::test]
+    async fn a_start_that_nobody_waits_for_any_more_starts_nothing() {
+        let own = OsProcesses::new(Environment::of_process());
+        let command = || Command::new(vec!["true".to_owned()], RealPath::new("/", "tmp"));
+        let wanted = Arc::new(());
+        let started = launch(command(), &own, Given::Once, &Arc::downgrade(&wanted));
+        let Ok(launched) = started else { panic!("it wasn't started") };
+        launched.reaper.await.unwrap();
+        drop(wanted);
+        let started = launch(command(), &own, Given::Once, &Weak::new());
+        let Err(failure) = started else { panic!("it was started") };
+        assert_eq!(failure.kind, FailureKind::Cancelled);
+    }
 }

@@ -187,8 +187,10 @@ impl OsProcesses {
     ) -> Result<Launched, Failure> {
         let (own, command) = (self.clone(), command.clone());
         // Forking takes its time in a large process, and executing may hang on a network's file system.
-        let launching = spawn_blocking(move || launch::launch(command, &own, given));
-        let _not_started = AbortOnDrop(launching.abort_handle());
+        let wanted = Arc::new(());
+        let is_wanted = Arc::downgrade(&wanted);
+        let launching = spawn_blocking(move || launch::launch(command, &own, given, &is_wanted));
+        let _waiting = Waiting { launching: launching.abort_handle(), _wanted: wanted };
         let launched = launching.await.unwrap_or_else(|fault| Err(not_launched(&fault)));
         let mut launched = launched.map_err(|why| tries.given_up(why))?;
         if let Some(held) = &mut launched.held {
@@ -279,12 +281,16 @@ async fn at(time: Option<Instant>) {
     }
 }
 
-/// Keeps what still waits for a thread from starting once nobody waits for it.
-struct AbortOnDrop(AbortHandle);
+/// Whoever waits for a command to start. Once they are gone, what still waits for a thread isn't begun, and what has
+/// begun goes no further than it must.
+struct Waiting {
+    launching: AbortHandle,
+    _wanted: Arc<()>,
+}
 
-impl Drop for AbortOnDrop {
+impl Drop for Waiting {
     fn drop(&mut self) {
-        self.0.abort();
+        self.launching.abort();
     }
 }
 

@@ -276,8 +276,7 @@ impl<'a> Run<'a> {
         let supervisor = self.supervisor;
         blocking(move || {
             let processes = tree::living_beneath(supervisor);
-            each(&processes, signal);
-            each(&processes, Signal::CONT);
+            each(&processes, &[signal, Signal::CONT]);
         })
         .await;
     }
@@ -469,13 +468,13 @@ pub(super) fn sweep_session(session: i32) {
         if processes.is_empty() {
             return;
         }
-        each(&processes, Signal::KILL);
+        each(&processes, &[Signal::KILL]);
     }
 }
 
-fn each(processes: &[Process], signal: Signal) {
+fn each(processes: &[Process], signals: &[Signal]) {
     for process in processes {
-        process.signal(signal);
+        process.signal(signals);
     }
 }
 
