@@ -6,12 +6,14 @@
 //! all words finds the same at half the pace, and takes more than a millisecond of each start to build.
 
 use super::kinds::KINDS;
-use std::cmp::Reverse;
 
 /// So many letters of a word are looked up before it is compared.
 const LETTERS: usize = 4;
 /// The groups, a bit each.
 const GROUPS: usize = 64;
+
+/// How many words shorter than that share a group.
+const SHORT_GROUP: usize = 2;
 
 /// Which groups have a word with this byte, by the letter it is.
 type Row = [u64; LETTERS];
@@ -64,10 +66,7 @@ pub(super) struct Words {
     rows: Box<[Row; 256]>,
     /// Which groups have a word that has ended before its second, third and fourth letter.
     ended: Row,
-    /// Those of the first group, of the second, and so on.
-    all: Vec<Word>,
-    /// The words of a group.
-    size: usize,
+    groups: Vec<Vec<Word>>,
 }
 
 impl Words {
@@ -79,23 +78,27 @@ impl Words {
     }
 
     fn of(mut words: Vec<Word>) -> Self {
-        // Like ones together, so that a group has few letters; a short one lets any letter pass for its whole group.
-        words.sort_by_key(|word| {
-            (Reverse(word.text.len().min(LETTERS)), word.text.to_ascii_lowercase(), word.kind)
-        });
-        let size = words.len().div_ceil(GROUPS).max(1);
+        // Like ones together, so that a group has few letters. A short word lets any letter pass for its whole group, so
+        // short ones have groups of their own, and small ones.
+        words.sort_by_cached_key(|word| (word.text.to_ascii_lowercase(), word.kind));
+        let (short, long): (Vec<Word>, Vec<Word>) =
+            words.into_iter().partition(|word| word.text.len() < LETTERS);
+        let size = short.len().div_ceil(GROUPS / 2).max(SHORT_GROUP);
+        let mut groups = grouped(short, size);
+        let size = long.len().div_ceil(GROUPS - groups.len()).max(1);
+        groups.extend(grouped(long, size));
         let (mut rows, mut ended) = (Box::new([[0; LETTERS]; 256]), [0; LETTERS]);
-        for (group, words) in words.chunks(size).enumerate() {
+        for (group, words) in groups.iter().enumerate() {
             for word in words {
                 word.enter(&mut rows, &mut ended, 1 << group);
             }
         }
-        Self { rows, ended, all: words, size }
+        Self { rows, ended, groups }
     }
 
     /// The bytes of the longest.
     pub(super) fn longest(&self) -> usize {
-        self.all.iter().map(|word| word.text.len()).max().unwrap_or_default()
+        self.groups.iter().flatten().map(|word| word.text.len()).max().unwrap_or_default()
     }
 
     /// The first place from `from` on where words may begin, and their groups.
@@ -122,10 +125,17 @@ impl Words {
         });
         places.flat_map(move |(at, groups)| {
             let there = text.get(at..).unwrap_or_default();
-            let words = bits(groups).filter_map(|group| self.all.chunks(self.size).nth(group)).flatten();
+            let words = bits(groups).filter_map(|group| self.groups.get(group)).flatten();
             words.filter(|word| word.begins(there)).map(move |word| (at, word))
         })
     }
+}
+
+/// So many words in each, in their order.
+fn grouped(words: Vec<Word>, size: usize) -> Vec<Vec<Word>> {
+    let mut words = words.into_iter();
+    let next = || Some(words.by_ref().take(size).collect::<Vec<Word>>()).filter(|group| !group.is_empty());
+    std::iter::from_fn(next).collect()
 }
 
 /// The bits that are set, the lowest first.
@@ -149,9 +159,10 @@ mod tests {
 
     /// The same by an automaton, which knows nothing of groups.
     fn expected(words: &Words, text: &[u8]) -> Vec<(usize, &'static str, usize)> {
-        let texts = words.all.iter().map(|word| word.text);
+        let all: Vec<&Word> = words.groups.iter().flatten().collect();
+        let texts = all.iter().map(|word| word.text);
         let automaton = AhoCorasick::builder().ascii_case_insensitive(true).build(texts).unwrap();
-        let hits = automaton.find_overlapping_iter(text).map(|hit| (hit.start(), &words.all[hit.pattern()]));
+        let hits = automaton.find_overlapping_iter(text).map(|hit| (hit.start(), all[hit.pattern()]));
         let is_there =
             |at: usize, word: &Word| !word.is_exact || text[at..].starts_with(word.text.as_bytes());
         hits.filter(|(at, word)| is_there(*at, word)).map(|(at, word)| (at, word.text, word.kind)).collect()
@@ -165,7 +176,7 @@ mod tests {
     #[test]
     fn each_word_is_found_wherever_it_stands() {
         let words = Words::new();
-        for word in &words.all {
+        for word in words.groups.iter().flatten() {
             for text in [word.text.to_owned(), format!("{0}{0}", word.text), format!("a {}\n", word.text)] {
                 let found = found(&words, text.as_bytes());
                 assert!(found.iter().any(|hit| hit.1 == word.text && hit.2 == word.kind), "{text:?}");
@@ -193,7 +204,7 @@ mod tests {
             let words = Words::new();
             let mut text = Vec::new();
             for (index, cut, between) in pieces {
-                if let Some(word) = words.all.get(index) {
+                if let Some(word) = words.groups.iter().flatten().nth(index) {
                     text.extend_from_slice(word.text.as_bytes().get(cut.min(word.text.len())..).unwrap_or_default());
                 }
                 text.extend_from_slice(between.as_bytes());

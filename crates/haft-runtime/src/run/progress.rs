@@ -2,7 +2,7 @@
 
 use crate::{
     event::Bus,
-    seal::{CaptureSlot, Masks},
+    seal::{self, CaptureSlot, Masks},
 };
 use haft_core::{CallId, Capture, Event, Progress, RealPath, Shape, Sink};
 use haft_policy::secrets::StreamMasker;
@@ -65,7 +65,7 @@ impl CallSink {
     pub(crate) fn end(&self) {
         let mut gathered = self.lock();
         if let Some(masker) = gathered.masker.take() {
-            gathered.text.push_str(&String::from_utf8_lossy(&masker.finish()));
+            gathered.text.push_str(&seal::text(masker.finish()));
         }
         self.send_gathered(&mut gathered);
         gathered.ended = true;
@@ -102,7 +102,7 @@ impl Sink for CallSink {
                 match &mut gathered.masker {
                     Some(masker) => {
                         let masked = masker.push(text.as_bytes());
-                        gathered.text.push_str(&String::from_utf8_lossy(&masked));
+                        gathered.text.push_str(&seal::text(masked));
                     }
                     None => gathered.text.push_str(&text),
                 }

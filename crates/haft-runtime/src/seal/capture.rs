@@ -358,8 +358,9 @@ impl State {
     }
 }
 
-/// The whole bytes as text; what is no UTF-8 is replaced.
-fn text(bytes: Vec<u8>) -> String {
+/// The whole bytes as text; what is no UTF-8 is replaced. Looks first whether there is any: that is quicker by far than
+/// looking for it piece by piece.
+pub(crate) fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 

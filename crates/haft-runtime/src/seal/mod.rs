@@ -10,7 +10,7 @@ mod spill;
 
 pub(crate) use bound::{Limits, bound};
 pub use budget::{TURN_MAX_CHARS, fit_turn};
-pub(crate) use capture::{CaptureSlot, Lasting};
+pub(crate) use capture::{CaptureSlot, Lasting, text};
 pub(crate) use mask::Masks;
 pub(crate) use short::{NAME_MAX_BYTES, REASON_MAX_BYTES, REFUSAL_MAX_BYTES, shorten, shortened};
 pub use spill::SPILL_FOLDER;

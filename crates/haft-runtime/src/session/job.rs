@@ -3,7 +3,7 @@
 //! It runs in a task of its own. While its call waits for it, it goes with the call; once it was released it goes with
 //! the session. What it was judged to do was bound when it started and stays so.
 
-use crate::seal::Lasting;
+use crate::seal::{self, Lasting};
 use haft_core::{
     CallId, Cancel, Captured, Command, Confined, Exit, Failure, JobView, JobWait, Processes, Progress, Sink,
     Stdio, Tether, Waited,
@@ -167,7 +167,7 @@ impl SessionJob {
             output.sink.clone()
         };
         if let Some(sink) = sink {
-            sink.progress(Progress::PartialOutput(String::from_utf8_lossy(bytes).into_owned()));
+            sink.progress(Progress::PartialOutput(seal::text(bytes.to_vec())));
         }
         // Nothing else about it is another; those who wait look again.
         self.state.send_modify(|_| {});
