@@ -106,6 +106,17 @@ struct Line {
 }
 
 impl Line {
+    /// Adds text; most is shown as it is, which needs no look at each character.
+    fn push_text(&mut self, text: &str, columns: Columns) {
+        let is_shown = self.chars + 1 >= columns.first && self.chars + text.len() <= columns.last;
+        if is_shown && !self.after_cr && visible::is_plain(text) {
+            self.chars += text.len();
+            self.shown.push_str(text);
+        } else {
+            text.chars().for_each(|character| self.push(character, columns));
+        }
+    }
+
     fn push(&mut self, character: char, columns: Columns) {
         if self.after_cr {
             self.after_cr = false;
@@ -192,9 +203,7 @@ impl Pager {
         let room = self.decoder.max_utf8_buffer_length(bytes.len()).unwrap_or(bytes.len());
         self.decoded.reserve(room);
         let _ = self.decoder.decode_to_string(bytes, &mut self.decoded, is_last);
-        for character in self.decoded.chars() {
-            self.line.push(character, self.wish.columns);
-        }
+        self.line.push_text(&self.decoded, self.wish.columns);
     }
 
     /// Writes the line that is over, unless it is too much.

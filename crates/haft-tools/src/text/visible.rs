@@ -19,6 +19,11 @@ pub(crate) fn push(out: &mut String, character: char) -> bool {
     code != 0x09
 }
 
+/// Whether a text is all ASCII that [`push`] adds as it is, and not as a sign.
+pub(crate) fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
+}
+
 /// A line with what can't be seen made visible.
 pub(crate) fn line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -47,6 +52,17 @@ pub(crate) fn blanks(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_plain_is_added_as_it_is() {
+        for code in 0..=0x2FF {
+            let character = char::from_u32(code).unwrap();
+            let mut out = String::new();
+            let is_sign = push(&mut out, character);
+            let is_as_it_is = !is_sign && out == character.to_string();
+            assert_eq!(is_plain(&character.to_string()), is_as_it_is && character.is_ascii(), "{code:#x}");
+        }
+    }
 
     #[test]
     fn what_cannot_be_seen_is_shown() {
