@@ -4,9 +4,11 @@
 
 use crate::{
     fault,
+    root::Beneath,
     similar::{escaped, fold},
 };
 use haft_core::{Failure, FailureKind};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use std::{
     ffi::{OsStr, OsString},
     fs, io,
@@ -39,7 +41,8 @@ pub(crate) enum Names {
 
 /// The real absolute path of what was written.
 pub(crate) fn real(written: &str, start: &Start<'_>, names: Names) -> Result<String, Failure> {
-    let real = follow(&absolute(written, start)?, written, names)?;
+    let path = absolute(written, start)?;
+    let real = straight(&path).map_or_else(|| follow(&path, written, names), Ok)?;
     real.into_os_string().into_string().map_err(|real| {
         Failure::invalid(format!(
             "{written} leads to {}, whose name isn't UTF-8; rename it with a shell command first",
@@ -69,6 +72,19 @@ fn absolute(written: &str, start: &Start<'_>) -> Result<PathBuf, Failure> {
         ))
     })?;
     Ok(home.join(in_home.trim_start_matches('/')))
+}
+
+/// The path itself, where something is there and no link on the way: most are, and the kernel tells in one look. None
+/// where it isn't so, or isn't known.
+fn straight(path: &Path) -> Option<PathBuf> {
+    if Beneath::detect() != Beneath::Kernel || path.components().any(|part| part == Component::ParentDir) {
+        return None;
+    }
+    let path: PathBuf = path.components().collect();
+    // Without NOFOLLOW, with which a link at the end is opened itself.
+    let place = OFlags::PATH | OFlags::CLOEXEC;
+    rustix::fs::openat2(CWD, &path, place, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
+    Some(path)
 }
 
 /// What is still to be walked, the next part last.
@@ -206,6 +222,37 @@ mod tests {
         assert_eq!(beneath("/w", "/w"), Some(""));
         assert_eq!(beneath("/w", "/w2/a"), None);
         assert_eq!(beneath("/", "/w2/a"), Some("w2/a"));
+    }
+
+    #[test]
+    fn a_path_without_links_is_its_own_and_any_other_is_walked() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap();
+        fs::create_dir(root.join("d")).unwrap();
+        fs::write(root.join("d/f"), "").unwrap();
+        std::os::unix::fs::symlink("d", root.join("link")).unwrap();
+        std::os::unix::fs::symlink("d/f", root.join("end")).unwrap();
+        std::os::unix::fs::symlink("none", root.join("lost")).unwrap();
+        let is_known = Beneath::detect() == Beneath::Kernel;
+        for (written, is_straight) in [
+            ("d", true),
+            ("d/f", true),
+            ("d//./f", true),
+            ("d/f/", true),
+            ("link/f", false),
+            ("end", false),
+            ("lost", false),
+            ("d/../d/f", false),
+            ("d/none", false),
+            ("d/f/g", false),
+        ] {
+            let path = root.join(written);
+            let found = straight(&path);
+            assert_eq!(found.is_some(), is_straight && is_known, "{written}");
+            if let Some(found) = found {
+                assert_eq!(found.as_os_str(), follow(&path, written, Names::Exact).unwrap(), "{written}");
+            }
+        }
     }
 
     #[test]
