@@ -247,6 +247,21 @@ async fn a_cancelled_command_may_clean_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_left_by_a_parent_that_ended_is_asked_to_end_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let (set, asked) = (folder.path().join("set"), folder.path().join("asked"));
+    // The child comes after all were asked, and is alone once it can be asked.
+    let child = format!("trap 'echo x > {}; exit' TERM; echo x > {}", asked.display(), set.display());
+    let child = format!("({child}; while :; do sleep 0.01; done) &");
+    let wait = format!("while [ ! -e {} ]; do sleep 0.01; done", set.display());
+    let script = "trap on_term TERM; echo up; while :; do sleep 0.01; done";
+    let script = format!("on_term() {{ {child} {wait}; exit 3; }}; {script}");
+    let ran = run_until(sh(script), &Cancel::new(), "up").await.unwrap();
+    assert_eq!((ran.exit.status, ran.exit.reason), (Status::Code(3), StopReason::Cancelled));
+    assert!(asked.exists(), "it was killed unasked");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nothing_starts_once_cancelled() {
     let cancel = Cancel::new();
     cancel.fire();

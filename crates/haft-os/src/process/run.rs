@@ -35,6 +35,8 @@ pub(super) const COMPLAINT_MAX_BYTES: usize = 1024;
 const SURVIVORS_NAMED: usize = 16;
 /// Between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(2);
+/// So long after TERM it is first looked for what came while that was sent, and after twice as long again.
+const LATE: Duration = Duration::from_millis(20);
 /// Between TERM and KILL for what a command left behind.
 const SURVIVOR_GRACE: Duration = Duration::from_millis(200);
 /// How long what is about to end anyway may take, after the first process has.
@@ -222,8 +224,7 @@ impl<'a> Run<'a> {
                 self.kill(after(KILL_WAIT)).await;
             }
         } else {
-            self.signal(Signal::TERM).await;
-            if !self.pump(Self::is_over, after(GRACE)).await || self.told.is_lost {
+            if !self.ask().await || self.told.is_lost {
                 self.kill(after(KILL_WAIT)).await;
             }
             self.pump(Self::is_drained, after(DRAIN)).await;
@@ -271,14 +272,41 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Sends a signal to everything beneath the supervisor, and lets it go on where it was stopped.
-    async fn signal(&mut self, signal: Signal) {
+    /// Sends a signal to everything beneath the supervisor, and lets it go on where it was stopped. Says to which.
+    async fn signal(&mut self, signal: Signal) -> Vec<Process> {
         let supervisor = self.supervisor;
         blocking(move || {
             let processes = tree::living_beneath(supervisor);
             each(&processes, &[signal, Signal::CONT]);
+            processes
         })
-        .await;
+        .await
+    }
+
+    /// Asks everything to end; whether it did within the grace.
+    ///
+    /// What is made while the others are asked is missed, and asked as soon as its parent is gone: that ended while it
+    /// made it. What a parent that lives has made since may be how it tidies up.
+    async fn ask(&mut self) -> bool {
+        let grace = after(GRACE);
+        let mut asked = self.signal(Signal::TERM).await;
+        let mut wait = LATE;
+        while !self.pump(Self::is_over, grace.min(after(wait))).await {
+            if grace.is_some_and(|grace| Instant::now() >= grace) {
+                return false;
+            }
+            let living = self.living().await;
+            let has_parent = |process: &Process| {
+                process.stat.parent().is_some_and(|parent| living.iter().any(|other| other.pid == parent))
+            };
+            let is_late =
+                |process: &&Process| !has_parent(process) && !asked.iter().any(|one| one.is(process));
+            let late: Vec<Process> = living.iter().filter(is_late).cloned().collect();
+            asked.extend_from_slice(&late);
+            blocking(move || each(&late, &[Signal::TERM, Signal::CONT])).await;
+            wait *= 2;
+        }
+        true
     }
 
     /// What lives beneath the supervisor.

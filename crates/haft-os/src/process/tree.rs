@@ -35,6 +35,11 @@ pub(super) struct Process {
 }
 
 impl Process {
+    /// Whether both are one process, and not two with one id.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        self.pid == other.pid && self.stat.started() == other.stat.started()
+    }
+
     /// Sends signals, one after the other, unless the id means another process by now.
     pub(super) fn signal(&self, signals: &[Signal]) {
         let Some(pid) = Pid::from_raw(self.pid) else {
