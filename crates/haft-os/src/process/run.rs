@@ -36,7 +36,7 @@ const SURVIVORS_NAMED: usize = 16;
 /// Between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(2);
 /// So long after TERM it is first looked for what came while that was sent, and after twice as long again.
-const LATE: Duration = Duration::from_millis(20);
+const LATE: Duration = Duration::from_millis(100);
 /// Between TERM and KILL for what a command left behind.
 const SURVIVOR_GRACE: Duration = Duration::from_millis(200);
 /// How long what is about to end anyway may take, after the first process has.
