@@ -42,8 +42,9 @@ use std::{
     future::pending,
     io::Read as _,
     os::{fd::OwnedFd, unix::net::UnixStream},
+    pin::pin,
     process::Stdio as Null,
-    sync::Arc,
+    sync::{Arc, Weak},
     time::Duration,
 };
 use tokio::{
@@ -168,15 +169,17 @@ impl OsProcesses {
     /// # Cancellation
     /// Dropping the future kills what has started.
     async fn begin(&self, command: &Command, tries: &mut Tries) -> Result<Talk, Failure> {
+        let wanted = Arc::new(());
         loop {
-            let launched = self.launched((command, &*tries), launch::Given::Talk).await?;
+            let launched =
+                self.launched((command, &*tries), launch::Given::Talk, Arc::downgrade(&wanted)).await?;
             if let Some(talk) = tries.take(talk::begin(launched).await?)? {
                 return Ok(talk);
             }
         }
     }
 
-    /// Starts a command.
+    /// Starts a command. Once it isn't `wanted` any more, that goes no further than it must.
     ///
     /// # Errors
     /// As [`Processes::run`].
@@ -184,13 +187,12 @@ impl OsProcesses {
         &self,
         (command, tries): (&Command, &Tries),
         given: launch::Given,
+        wanted: Weak<()>,
     ) -> Result<Launched, Failure> {
         let (own, command) = (self.clone(), command.clone());
         // Forking takes its time in a large process, and executing may hang on a network's file system.
-        let wanted = Arc::new(());
-        let is_wanted = Arc::downgrade(&wanted);
-        let launching = spawn_blocking(move || launch::launch(command, &own, given, &is_wanted));
-        let _waiting = Waiting { launching: launching.abort_handle(), _wanted: wanted };
+        let launching = spawn_blocking(move || launch::launch(command, &own, given, &wanted));
+        let _not_started = AbortOnDrop(launching.abort_handle());
         let launched = launching.await.unwrap_or_else(|fault| Err(not_launched(&fault)));
         let mut launched = launched.map_err(|why| tries.given_up(why))?;
         if let Some(held) = &mut launched.held {
@@ -217,13 +219,22 @@ impl OsProcesses {
         if cancel.is_fired() {
             return Err(tries.given_up(Failure::cancelled()));
         }
-        let launched = select! {
+        let wanted = Arc::new(());
+        let mut launching = pin!(self.launched(command, launch::Given::Once, Arc::downgrade(&wanted)));
+        let why = select! {
             biased;
-            () = cancel.fired() => return Err(tries.given_up(Failure::cancelled())),
-            launched = self.launched(command, launch::Given::Once) => launched?,
-            () = at(deadline) => return Err(tries.given_up(too_late())),
+            () = cancel.fired() => Failure::cancelled(),
+            launched = &mut launching => {
+                return run::Run::new(launched?, output).finish(cancel, deadline).await;
+            }
+            () = at(deadline) => too_late(),
         };
-        run::Run::new(launched, output).finish(cancel, deadline).await
+        drop(wanted);
+        // What has started is to be gone before the call is over.
+        match timeout(run::REAP_WAIT, launching).await {
+            Ok(Ok(launched)) => run::Run::new(launched, output).finish(cancel, deadline).await,
+            _ => Err(tries.given_up(why)),
+        }
     }
 }
 
@@ -281,16 +292,12 @@ async fn at(time: Option<Instant>) {
     }
 }
 
-/// Whoever waits for a command to start. Once they are gone, what still waits for a thread isn't begun, and what has
-/// begun goes no further than it must.
-struct Waiting {
-    launching: AbortHandle,
-    _wanted: Arc<()>,
-}
+/// What still waits for a thread isn't begun once nobody waits for it.
+struct AbortOnDrop(AbortHandle);
 
-impl Drop for Waiting {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
-        self.launching.abort();
+        self.0.abort();
     }
 }
 
