@@ -25,7 +25,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
-use tokio::{select, sync::Notify, time::sleep};
+use tokio::{select, sync::Notify, task::yield_now, time::sleep};
 
 /// How long something that must happen may take on a slow machine.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -259,6 +259,26 @@ async fn what_is_left_by_a_parent_that_ended_is_asked_to_end_too() {
     let ran = run_until(sh(script), &Cancel::new(), "up").await.unwrap();
     assert_eq!((ran.exit.status, ran.exit.reason), (Status::Code(3), StopReason::Cancelled));
     assert!(asked.exists(), "it was killed unasked");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_cancelled_while_it_starts_is_over_once_it_is_gone() {
+    for round in 0..40 {
+        let (mark, cancel) = (mark(), Cancel::new());
+        // A little later each time, so that it meets each step of the start.
+        let fire = async {
+            for _ in 0..round * 10 {
+                yield_now().await;
+            }
+            cancel.fire();
+        };
+        let (ran, ()) = tokio::join!(run_until(sh(format!("sleep {mark}; :")), &cancel, ""), fire);
+        match ran {
+            Ok(ran) => assert_eq!(ran.exit.reason, StopReason::Cancelled),
+            Err(failure) => assert_eq!(failure.kind, FailureKind::Cancelled),
+        }
+        assert!(marked(&mark).is_empty(), "round {round}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

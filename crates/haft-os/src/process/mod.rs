@@ -58,6 +58,9 @@ use tokio::{
 const PUT_UP_RETRIES: usize = 8;
 /// How long a command that is talked with may take to start, where it has no deadline.
 const TALK_START: Duration = Duration::from_secs(30);
+/// How long a start is waited for that is to be given up: with the grace of what has started it must be less than a
+/// cancelled call is waited for.
+const START_WAIT: Duration = Duration::from_millis(500);
 
 /// The processes of this machine.
 ///
@@ -231,7 +234,7 @@ impl OsProcesses {
         };
         drop(wanted);
         // What has started is to be gone before the call is over.
-        match timeout(run::REAP_WAIT, launching).await {
+        match timeout(START_WAIT, launching).await {
             Ok(Ok(launched)) => run::Run::new(launched, output).finish(cancel, deadline).await,
             _ => Err(tries.given_up(why)),
         }
