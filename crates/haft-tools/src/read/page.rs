@@ -246,10 +246,14 @@ mod tests {
     use super::*;
 
     fn page(bytes: &[u8], first: u64, limit: u64, columns: Columns) -> Page {
-        let coding = Coding::of(bytes);
-        let mut pager = Pager::new(coding, LineEnd::of(bytes), Wish { first, limit, columns }, first - 1);
         // Two bytes at a time: nothing may depend on where pieces end.
-        for piece in bytes[coding.bom().len()..].chunks(2) {
+        page_of(bytes, 2, Wish { first, limit, columns })
+    }
+
+    fn page_of(bytes: &[u8], piece_bytes: usize, wish: Wish) -> Page {
+        let coding = Coding::of(bytes);
+        let mut pager = Pager::new(coding, LineEnd::of(bytes), wish, wish.first - 1);
+        for piece in bytes[coding.bom().len()..].chunks(piece_bytes) {
             if !pager.feed(piece) {
                 break;
             }
@@ -282,6 +286,19 @@ mod tests {
         let wide: Vec<u8> =
             [0xFF, 0xFE].into_iter().chain("é\nb".encode_utf16().flat_map(u16::to_le_bytes)).collect();
         assert_eq!(text(&wide), "1│é\n2│b\n");
+    }
+
+    #[test]
+    fn a_page_is_the_same_whatever_the_pieces() {
+        let bytes =
+            "plain text\n\tab\r\ne\u{301}\u{7}g\rplain\r\n\na longer line that ends open\r".as_bytes();
+        for (first, last) in [(1, 2_000), (1, 10), (1, 4), (2, 9), (5, 7), (11, 40), (99, 100)] {
+            let wish = Wish { first: 1, limit: 9, columns: Columns { first, last } };
+            let by_bytes = format!("{:?}", page_of(bytes, 1, wish));
+            for piece_bytes in [2, 3, 7, bytes.len()] {
+                assert_eq!(format!("{:?}", page_of(bytes, piece_bytes, wish)), by_bytes, "{first}-{last}");
+            }
+        }
     }
 
     #[test]
