@@ -29,9 +29,14 @@ impl Stat {
         self.fields.get(number.checked_sub(3)?)?.parse().ok()
     }
 
-    /// Whether it still runs: it may have ended and wait to be reaped.
+    /// Whether it still runs: it may have ended and wait to be reaped. One whose first thread has ended looks the same,
+    /// but has others.
     pub(crate) fn is_living(&self) -> bool {
-        !matches!(self.fields.first().map(String::as_str), None | Some("Z" | "X" | "x"))
+        match self.fields.first().map(String::as_str) {
+            None | Some("X" | "x") => false,
+            Some("Z") => self.threads().is_some_and(|threads| threads > 1),
+            Some(_) => true,
+        }
     }
 
     /// The process that reaps it.
@@ -76,6 +81,16 @@ mod tests {
         assert_eq!((stat.parent(), stat.session()), (Some(7), Some(9)));
         assert!(stat.is_living());
         assert_eq!(stat.started(), None);
+    }
+
+    #[test]
+    fn what_waits_to_be_reaped_lives_by_its_other_threads_alone() {
+        for (state, threads, lives) in [("S", 1, true), ("Z", 1, false), ("Z", 0, false), ("Z", 2, true)] {
+            let line = format!("12 (a) {state} 7 12 9 0 -1 0 0 0 0 0 0 0 0 0 20 0 {threads} 0 5");
+            let stat = Stat::parse(line.as_bytes()).unwrap();
+            assert_eq!((stat.threads(), stat.started()), (Some(threads), Some(5)));
+            assert_eq!(stat.is_living(), lives, "{line}");
+        }
     }
 
     #[test]
