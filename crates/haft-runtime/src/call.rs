@@ -63,7 +63,7 @@ impl Drop for Unwritten {
 
 impl Unwritten {
     /// Writes it down, unless it is.
-    fn write(&self) {
+    pub(crate) fn write(&self) {
         if let Some(entry) = self.take() {
             self.add([entry]);
         }

@@ -35,6 +35,8 @@ impl Executor {
             is_core: ready.offer.is_core(),
             input: &ready.input,
         };
+        // A hook is somebody else's program: it begins for nothing that the log doesn't know.
+        call.unwritten.write();
         let before = session.hooks().before(&about, &call.cancel).await;
         call.hooks_said(before.steps, before.warnings, before.stop);
         call.context.extend(before.context);

@@ -1,15 +1,16 @@
 //! Hooks on the call path: what they refuse, change and add, with real programs.
 
 use crate::kit::{log_of, only, path_in, probe, request, session_of};
-use haft_core::{AnyTool, Approver, Ended, Failure, Outcome, Touch};
+use haft_core::{AnyTool, Approver, BoxFuture, Ended, Failure, Outcome, Touch};
 use haft_policy::{Action, Mode, Policy, Rule, RuleOrigin};
 use haft_runtime::{
     LogEntry, Session, SessionSetup,
-    hooks::{Handler, Hook, HookEvent, Hooks, Matcher, OnError},
+    hooks::{Handler, Hook, HookEvent, HookHandler, Hooks, Matcher, OnError},
+    read_log,
 };
 use haft_test::{Answers, Harness};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 fn hook(event: HookEvent, line: &str) -> Hook {
     Hook { source: Some("c.toml:7".to_owned()), ..Hook::new(event, Handler::Command(line.to_owned())) }
@@ -60,6 +61,34 @@ fn session(kit: &Harness, hooks: Vec<Hook>, rule: Option<(Action, &str)>) -> Arc
         approver: Arc::new(kit.answers().clone()) as Arc<dyn Approver>,
         ..setup
     })
+}
+
+/// Looks into the log of the session.
+struct Reads {
+    state: Arc<haft_os::OsState>,
+    found: Mutex<Vec<LogEntry>>,
+}
+
+impl HookHandler for Reads {
+    fn handle(&self, _: Value) -> BoxFuture<'_, Result<Value, Failure>> {
+        Box::pin(async move {
+            let (lines, _) = read_log(&*self.state, "hooked")?;
+            *self.found.lock().unwrap() = lines.into_iter().map(|line| line.entry).collect();
+            Ok(Value::Null)
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_hook_begins_for_a_call_that_is_in_the_log() {
+    let kit = Harness::new();
+    kit.register(note(false));
+    let reads = Arc::new(Reads { state: Arc::clone(kit.state()), found: Mutex::default() });
+    let handler = Handler::Rust(Arc::clone(&reads) as Arc<dyn HookHandler>);
+    let session = session(&kit, vec![Hook::new(HookEvent::PreToolUse, handler)], None);
+    assert!(call(&kit, &session).await.outcome.is_completed());
+    let found = reads.found.lock().unwrap();
+    assert!(matches!(found.last(), Some(LogEntry::Requested { .. })), "{found:?}");
 }
 
 async fn call(kit: &Harness, session: &Arc<Session>) -> Ended {
