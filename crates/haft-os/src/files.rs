@@ -120,6 +120,11 @@ impl OsFiles {
     pub(crate) fn open_regular(&self, at: &RealPath, place: &Place) -> Result<(File, Metadata), Failure> {
         let meta = place.look().map_err(|error| self.trouble("read", at, &error))?;
         self.require_file(at, &meta)?;
+        self.open_looked_at(at, place)
+    }
+
+    /// Opens what was a regular file when it was looked at.
+    fn open_looked_at(&self, at: &RealPath, place: &Place) -> Result<(File, Metadata), Failure> {
         let file = place.open(OFlags::RDONLY).map_err(|error| self.trouble("read", at, &error))?;
         let meta = file.metadata().map_err(|error| self.trouble("read", at, &error))?;
         self.require_file(at, &meta)?;
@@ -238,9 +243,7 @@ impl Files for OsFiles {
             let stat = stat_of(&meta).ok_or_else(|| self.link_in_the_way(at))?;
             return Ok(Short { stat, bytes: None });
         }
-        let file = place.open(OFlags::RDONLY).map_err(|error| trouble(&error))?;
-        let meta = file.metadata().map_err(|error| trouble(&error))?;
-        self.require_file(at, &meta)?;
+        let (file, meta) = self.open_looked_at(at, &place)?;
         let stat = stat_of(&meta).ok_or_else(|| self.link_in_the_way(at))?;
         let mut bytes =
             Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(max_bytes).min(max_bytes) + 1);

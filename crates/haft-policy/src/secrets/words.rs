@@ -11,7 +11,6 @@ use super::kinds::KINDS;
 const LETTERS: usize = 4;
 /// The groups, a bit each.
 const GROUPS: usize = 64;
-
 /// How many words shorter than that share a group.
 const SHORT_GROUP: usize = 2;
 
@@ -32,15 +31,13 @@ impl Word {
     fn enter(&self, rows: &mut [Row; 256], ended: &mut Row, group: u64) {
         for letter in 0..LETTERS {
             match self.text.as_bytes().get(letter) {
-                Some(byte) if self.is_exact => mark(rows, *byte, letter, group),
+                Some(byte) if self.is_exact => mark(rows.get_mut(usize::from(*byte)), letter, group),
                 Some(byte) => {
-                    mark(rows, byte.to_ascii_lowercase(), letter, group);
-                    mark(rows, byte.to_ascii_uppercase(), letter, group);
+                    for byte in [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()] {
+                        mark(rows.get_mut(usize::from(byte)), letter, group);
+                    }
                 }
-                None => {
-                    (0..=u8::MAX).for_each(|byte| mark(rows, byte, letter, group));
-                    ended.iter_mut().skip(letter).take(1).for_each(|groups| *groups |= group);
-                }
+                None => rows.iter_mut().chain([&mut *ended]).for_each(|row| mark(Some(row), letter, group)),
             }
         }
     }
@@ -55,8 +52,8 @@ impl Word {
     }
 }
 
-fn mark(rows: &mut [Row; 256], byte: u8, letter: usize, group: u64) {
-    if let Some(groups) = rows.get_mut(usize::from(byte)).and_then(|row| row.get_mut(letter)) {
+fn mark(row: Option<&mut Row>, letter: usize, group: u64) {
+    if let Some(groups) = row.and_then(|row| row.get_mut(letter)) {
         *groups |= group;
     }
 }
@@ -67,6 +64,7 @@ pub(super) struct Words {
     /// Which groups have a word that has ended before its second, third and fourth letter.
     ended: Row,
     groups: Vec<Vec<Word>>,
+    longest: usize,
 }
 
 impl Words {
@@ -81,6 +79,7 @@ impl Words {
         // Like ones together, so that a group has few letters. A short word lets any letter pass for its whole group, so
         // short ones have groups of their own, and small ones.
         words.sort_by_cached_key(|word| (word.text.to_ascii_lowercase(), word.kind));
+        let longest = words.iter().map(|word| word.text.len()).max().unwrap_or_default();
         let (short, long): (Vec<Word>, Vec<Word>) =
             words.into_iter().partition(|word| word.text.len() < LETTERS);
         let size = short.len().div_ceil(GROUPS / 2).max(SHORT_GROUP);
@@ -93,12 +92,12 @@ impl Words {
                 word.enter(&mut rows, &mut ended, 1 << group);
             }
         }
-        Self { rows, ended, groups }
+        Self { rows, ended, groups, longest }
     }
 
     /// The bytes of the longest.
     pub(super) fn longest(&self) -> usize {
-        self.groups.iter().flatten().map(|word| word.text.len()).max().unwrap_or_default()
+        self.longest
     }
 
     /// The first place from `from` on where words may begin, and their groups.

@@ -47,12 +47,13 @@ struct Said<'a> {
 }
 
 fn said<S: Serializer>(trace: &[TraceStep], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(trace.iter().map(|step| Said {
-        step: &step.step,
-        verdict: &step.verdict,
-        reason: step.reason.as_deref(),
-        rule: step.rule.as_deref(),
-        source: step.source.as_deref(),
+    // Each field by its name: a further one is to be thought of here too.
+    serializer.collect_seq(trace.iter().map(|TraceStep { step, verdict, reason, rule, source }| Said {
+        step,
+        verdict,
+        reason: reason.as_deref(),
+        rule: rule.as_deref(),
+        source: source.as_deref(),
     }))
 }
 
